@@ -19,11 +19,16 @@
 //! 7. Trimming changes no answer at or above the floor.
 
 pub mod codec;
+mod log;
 mod member;
 mod record;
 mod store;
 mod version;
 
+pub use log::{
+    Clock, ClusterLog, Content, CorruptLog, Effect, Entry, Log, Mismatch, Outcome, Presence, Recovered, Replay, Shown,
+    Sight, Step, Term,
+};
 pub use member::{Change, ChangeKind, MemberObject};
 pub use record::{Record, SegmentHeader};
 pub use store::{AppendError, MarkerStore, Segment, SegmentSeq, StoreError, StoredLog};

@@ -94,6 +94,8 @@ pub struct CheckpointClaim {
     pub key: ObjectKey,
     /// Its place among several claimants of the name.
     pub rank: u32,
+    /// When its object went; of a name that is the same object in several clusters, the marker of what is shown.
+    pub marker: Marker,
 }
 
 /// A whole checkpoint as plain values.
@@ -239,6 +241,7 @@ impl CheckpointWriter {
         self.encoder.key(&claim.served);
         self.encoder.key(&claim.key);
         self.encoder.number(claim.rank.into());
+        self.encoder.marker(claim.marker);
         self.close_full_part();
     }
 
@@ -351,6 +354,7 @@ impl<'a> CheckpointReader<'a> {
             served: self.decoder.key()?,
             key: self.decoder.key()?,
             rank: self.decoder.number()?.try_into().map_err(|_| CorruptSegment::Content("a rank is above 32 bits"))?,
+            marker: self.decoder.marker()?,
         })
     }
 }

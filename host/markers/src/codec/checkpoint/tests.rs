@@ -32,8 +32,8 @@ fn object() -> impl Strategy<Value = CheckpointObject> {
 }
 
 fn claim() -> impl Strategy<Value = CheckpointClaim> {
-    (strategies::key(), strategies::cluster(), strategies::key(), any::<u32>())
-        .prop_map(|(served, cluster, key, rank)| CheckpointClaim { served, cluster, key, rank })
+    (strategies::key(), strategies::cluster(), strategies::key(), any::<u32>(), strategies::marker())
+        .prop_map(|(served, cluster, key, rank, marker)| CheckpointClaim { served, cluster, key, rank, marker })
 }
 
 fn data() -> impl Strategy<Value = CheckpointData> {
