@@ -1,0 +1,42 @@
+//! The commands of `./dev`.
+
+mod clusters;
+
+use std::io::Write;
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::{Parser, Subcommand};
+
+/// Builds, tests and shows Orrery.
+#[derive(Debug, Parser)]
+#[command(name = "./dev", bin_name = "./dev", max_term_width = 100)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Task,
+}
+
+#[derive(Debug, Subcommand)]
+enum Task {
+    /// Start and stop real clusters for hand work
+    Clusters {
+        #[command(subcommand)]
+        action: clusters::Action,
+    },
+}
+
+/// Runs what the command line asks for.
+pub fn run() -> ExitCode {
+    let done = match Arguments::parse().command {
+        Task::Clusters { action } => action.run().map(|()| ExitCode::SUCCESS),
+    };
+    done.unwrap_or_else(|error| {
+        eprintln!("dev: {error:#}");
+        ExitCode::FAILURE
+    })
+}
+
+/// Prints a line on standard output; an error if nobody reads it any more.
+fn say(line: &str) -> Result<()> {
+    Ok(writeln!(std::io::stdout(), "{line}")?)
+}

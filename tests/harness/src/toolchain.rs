@@ -1,0 +1,169 @@
+//! The programs that real clusters run, built from their Go modules under `tests/clusters` and kept in the cache.
+//!
+//! One folder per program and version, `~/.cache/orrery/bin/<program>-<version>`. Beside each binary stands a stamp
+//! that says how it was built; a program is built only when its stamp is missing or says something else, so that a
+//! warm start costs a few reads. Several processes may ask at once: one builds, the others wait for its lock.
+
+mod kubernetes;
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail};
+
+use crate::places::{cache, repository};
+
+pub use kubernetes::Minor;
+
+const ETCD: &str = "3.7.3";
+const KWOK: &str = "0.8.0";
+
+/// Stages that kwok's module ships and that make fake nodes and pods behave: they say how fast each becomes ready.
+const KWOK_STAGES: [&str; 3] = ["node/fast", "node/heartbeat-with-lease", "pod/fast"];
+
+/// Paths of everything that a cluster runs.
+#[derive(Clone, Debug)]
+pub struct Programs {
+    /// etcd.
+    pub etcd: PathBuf,
+    /// etcdctl.
+    pub etcdctl: PathBuf,
+    /// kwok: fake nodes with a fake kubelet.
+    pub kwok: PathBuf,
+    /// kwok's stages, one YAML file.
+    pub kwok_stages: PathBuf,
+    /// kube-apiserver.
+    pub apiserver: PathBuf,
+    /// kube-controller-manager.
+    pub controller_manager: PathBuf,
+    /// kube-scheduler.
+    pub scheduler: PathBuf,
+    /// kubectl, of the newest minor whatever the cluster's.
+    pub kubectl: PathBuf,
+}
+
+/// One `go build`.
+struct Build<'a> {
+    /// Folder of the Go module that pins what is built.
+    module: &'a Path,
+    package: &'a str,
+    ldflags: &'a str,
+    output: PathBuf,
+}
+
+/// Builds what is missing for clusters of `minor`, with a line on standard error for each program that takes a while.
+pub fn programs(minor: Minor) -> Result<Programs> {
+    check_prerequisites()?;
+    let lock = File::create(cache("bin")?.join("lock"))?;
+    lock.lock().context("failed to wait for another build of the clusters' programs")?;
+    let clusters = repository().join("tests/clusters");
+    let etcd = cache(&format!("bin/etcd-{ETCD}"))?;
+    let kwok = cache(&format!("bin/kwok-{KWOK}"))?;
+    let plain = |module: &str, package: &str, output: PathBuf| {
+        Build { module: &clusters.join(module), package, ldflags: "-s -w", output }.run()
+    };
+    Ok(Programs {
+        etcd: plain("etcd", "go.etcd.io/etcd/server/v3", etcd.join("etcd"))?,
+        etcdctl: plain("etcd", "go.etcd.io/etcd/etcdctl/v3", etcd.join("etcdctl"))?,
+        apiserver: kubernetes::build(minor, "kube-apiserver")?,
+        controller_manager: kubernetes::build(minor, "kube-controller-manager")?,
+        scheduler: kubernetes::build(minor, "kube-scheduler")?,
+        kubectl: kubernetes::build(Minor::NEWEST, "kubectl")?,
+        kwok_stages: kwok_stages(&clusters.join("kwok"), kwok.join("stages.yaml"))?,
+        kwok: plain("kwok", "sigs.k8s.io/kwok/cmd/kwok", kwok.join("kwok"))?,
+    })
+}
+
+// === impl Build ===
+
+impl Build<'_> {
+    fn run(&self) -> Result<PathBuf> {
+        let name = self.output.file_name().expect("outputs are named files").to_string_lossy();
+        let stamp_file = self.output.with_file_name(format!("{name}.stamp"));
+        let stamp = format!("{}\n{}\n{}", self.package, self.ldflags, fs::read_to_string(self.module.join("go.mod"))?);
+        if self.output.exists() && fs::read_to_string(&stamp_file).is_ok_and(|found| found == stamp) {
+            return Ok(self.output.clone());
+        }
+        let version = self.output.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
+        progress(&format!("{name} of {version}"), || {
+            let mut go = go(self.module)?;
+            go.args(["build", "-p", "2", "-trimpath", "-buildvcs=false", "-ldflags", self.ldflags]);
+            run(go.arg("-o").arg(&self.output).arg(self.package))
+        })?;
+        fs::write(&stamp_file, stamp)?;
+        Ok(self.output.clone())
+    }
+}
+
+/// `go` in the folder of a module, with the shared build cache and no flags of the user's.
+fn go(module: &Path) -> Result<Command> {
+    let mut command = Command::new("go");
+    command.current_dir(module).env("GOCACHE", cache("go-build")?).env("GOFLAGS", "").env("GOWORK", "off");
+    Ok(command)
+}
+
+/// Runs `command` and gives its standard output; an error with both outputs if it fails.
+fn run(command: &mut Command) -> Result<String> {
+    let output = command.output().with_context(|| format!("failed to start {}", command.get_program().display()))?;
+    if !output.status.success() {
+        let said = [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
+        bail!("{command:?} ended with {}:\n{said}", output.status);
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Says on standard error that a long step begins, and how long it took.
+pub(crate) fn progress<T>(what: &str, step: impl FnOnce() -> Result<T>) -> Result<T> {
+    eprintln!("dev: building {what} ...");
+    let begun = Instant::now();
+    let made = step().with_context(|| format!("failed to build {what}"))?;
+    eprintln!("dev: built {what} in {:.0} s", begun.elapsed().as_secs_f32());
+    Ok(made)
+}
+
+/// The stages of kwok's own module, put into one file. They are read from the module, so that no copy is kept here.
+fn kwok_stages(module: &Path, output: PathBuf) -> Result<PathBuf> {
+    if output.exists() {
+        return Ok(output);
+    }
+    run(go(module)?.args(["mod", "download", "sigs.k8s.io/kwok"]))?;
+    let dir = run(go(module)?.args(["list", "-m", "-f", "{{.Dir}}", "sigs.k8s.io/kwok"]))?;
+    let stages = Path::new(dir.trim()).join("kustomize/stage");
+    let mut documents = Vec::new();
+    for part in KWOK_STAGES {
+        let mut files: Vec<PathBuf> =
+            fs::read_dir(stages.join(part))?.map(|file| Ok(file?.path())).collect::<Result<_>>()?;
+        files.retain(|file| {
+            file.extension().is_some_and(|ending| ending == "yaml") && !file.ends_with("kustomization.yaml")
+        });
+        files.sort();
+        for file in files {
+            documents.push(fs::read_to_string(file)?);
+        }
+    }
+    fs::write(&output, documents.join("\n---\n"))?;
+    Ok(output)
+}
+
+/// Errors that name each program that is missing, with the command that brings it.
+fn check_prerequisites() -> Result<()> {
+    let needed = [
+        ("go", "go version 1.26 or later; the package golang-1.26 of your system, or the archive of the Go project"),
+        ("setpriv", "apt-get install util-linux"),
+    ];
+    let missing: Vec<String> = needed
+        .iter()
+        .filter(|(program, _)| !on_path(program))
+        .map(|(program, brought_by)| format!("{program} is missing; it comes with: {brought_by}"))
+        .collect();
+    if !missing.is_empty() {
+        bail!("{}", missing.join("\n"));
+    }
+    Ok(())
+}
+
+fn on_path(program: &str) -> bool {
+    std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(|dir| dir.join(program).is_file()))
+}
