@@ -130,6 +130,8 @@ fn open_verified(path: &Path) -> Result<Database, OpenError> {
         Ok((_, Some(found))) => Err(OpenError::Format { path: path.to_owned(), found }),
         Ok((_, None)) => Err(corrupt(path, "it is a database of something else")),
         Err(redb::Error::Corrupted(reason)) => Err(corrupt(path, &reason)),
+        // No file of ours has ever been of another of redb's formats.
+        Err(error @ redb::Error::UpgradeRequired(_)) => Err(corrupt(path, &error.to_string())),
         Err(redb::Error::Io(error)) if is_damage(&error) => Err(corrupt(path, &error.to_string())),
         Err(error) => Err(unusable(path, &error)),
     }
