@@ -1,6 +1,8 @@
 //! The commands of `./dev`.
 
+mod bench;
 mod clusters;
+mod test;
 
 use std::io::Write;
 use std::process::ExitCode;
@@ -18,6 +20,10 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Task {
+    /// Run test suites, and close with how many tests passed, failed and were skipped
+    Test(test::Test),
+    /// Measure the host side by side with a kube-apiserver
+    Bench(bench::Bench),
     /// Start and stop real clusters for hand work
     Clusters {
         #[command(subcommand)]
@@ -28,6 +34,8 @@ enum Task {
 /// Runs what the command line asks for.
 pub fn run() -> ExitCode {
     let done = match Arguments::parse().command {
+        Task::Test(test) => test.run(),
+        Task::Bench(bench) => bench.run(),
         Task::Clusters { action } => action.run().map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {
@@ -37,6 +45,6 @@ pub fn run() -> ExitCode {
 }
 
 /// Prints a line on standard output; an error if nobody reads it any more.
-fn say(line: &str) -> Result<()> {
+pub(crate) fn say(line: &str) -> Result<()> {
     Ok(writeln!(std::io::stdout(), "{line}")?)
 }

@@ -22,6 +22,7 @@ mod pki;
 mod places;
 mod ports;
 mod process;
+mod suites;
 mod toolchain;
 mod wait;
 

@@ -1,0 +1,182 @@
+//! The test suites: what each runs, how long it takes, and how its results are counted.
+//!
+//! Suites run one after another, and so do the test programs within one, because a real cluster or a compiler keeps
+//! both cores of a small machine busy; within a program the tests run side by side, at most [`TESTS_AT_ONCE`] where
+//! they start clusters. What a program prints is passed on as it comes and read on the way for its counts.
+
+mod checks;
+mod counts;
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+
+use crate::commands::say;
+use crate::places::{cargo_target, repository};
+
+pub(crate) use counts::Counts;
+
+/// Tests of one program that run side by side, each with clusters of its own (up to 620 MB apiece).
+const TESTS_AT_ONCE: &str = "--test-threads=2";
+
+/// A named part of the tests.
+#[derive(Debug)]
+pub(crate) struct Suite {
+    pub(crate) name: &'static str,
+    pub(crate) about: &'static str,
+    /// Minutes that it takes on two cores once everything is built.
+    pub(crate) minutes: u32,
+    pub(crate) runs: Runs,
+    steps: &'static [Step],
+}
+
+/// When a suite runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Runs {
+    /// Whenever no suite is named.
+    Always,
+    /// Only when it is named.
+    Named,
+}
+
+/// One program of a suite.
+#[derive(Debug)]
+enum Step {
+    /// `cargo test` with these arguments.
+    Cargo(&'static [&'static str]),
+    /// A check that passes or fails as a whole, as formatting.
+    Check(&'static str, fn() -> Result<Command>),
+}
+
+/// How a suite went.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    pub(crate) suite: &'static str,
+    pub(crate) counts: Counts,
+    pub(crate) took: Duration,
+}
+
+/// All suites, in the order in which they run.
+pub(crate) const SUITES: &[Suite] = &[
+    Suite {
+        name: "checks",
+        about: "formatting, lints, licences and sources of dependencies",
+        minutes: 2,
+        runs: Runs::Named,
+        steps: &[
+            Step::Check("formatting", checks::formatting),
+            Step::Check("lints", checks::lints),
+            Step::Check("dependencies", checks::dependencies),
+        ],
+    },
+    Suite {
+        name: "unit",
+        about: "each crate by itself, the crate graph and the tidiness of files",
+        minutes: 2,
+        runs: Runs::Always,
+        steps: &[Step::Cargo(&[
+            "--workspace",
+            "--exclude=orrery-stores",
+            "--exclude=orrery-real",
+            "--exclude=orrery-compat",
+            "--exclude=orrery-bench",
+        ])],
+    },
+    Suite {
+        name: "contract",
+        about: "the contract of marker stores, on each of them",
+        minutes: 1,
+        runs: Runs::Always,
+        steps: &[Step::Cargo(&["--package=orrery-stores"])],
+    },
+    Suite {
+        name: "real",
+        about: "the host over real clusters, and every fault done to them",
+        minutes: 5,
+        runs: Runs::Always,
+        steps: &[Step::Cargo(&["--package=orrery-real", "--", TESTS_AT_ONCE])],
+    },
+    Suite {
+        name: "compat",
+        about: "real clients as judges: kubectl and client-go informers",
+        minutes: 3,
+        runs: Runs::Always,
+        steps: &[Step::Cargo(&["--package=orrery-compat", "--", TESTS_AT_ONCE])],
+    },
+    Suite {
+        name: "versions",
+        about: "clusters of every minor version that ./dev can start; builds them first, 5 minutes each",
+        minutes: 1,
+        runs: Runs::Named,
+        steps: &[Step::Cargo(&["--package=orrery-real", "--test=versions", "--", "--ignored", "--test-threads=1"])],
+    },
+];
+
+/// The suites `names`, or those that always run if it is empty.
+pub(crate) fn chosen(names: &[String]) -> Result<Vec<&'static Suite>> {
+    if names.is_empty() {
+        return Ok(SUITES.iter().filter(|suite| suite.runs == Runs::Always).collect());
+    }
+    let find = |name: &String| {
+        let found = SUITES.iter().find(|suite| suite.name == name);
+        found.with_context(|| format!("no suite is named {name:?}; `./dev test --list` shows all"))
+    };
+    names.iter().map(find).collect()
+}
+
+// === impl Suite ===
+
+impl Suite {
+    /// Runs all its steps, also after one failed.
+    pub(crate) fn run(&self) -> Result<Outcome> {
+        let begun = Instant::now();
+        let mut counts = Counts::default();
+        for step in self.steps {
+            counts += step.run()?;
+        }
+        Ok(Outcome { suite: self.name, counts, took: begun.elapsed() })
+    }
+}
+
+// === impl Step ===
+
+impl Step {
+    fn run(&self) -> Result<Counts> {
+        match self {
+            Self::Cargo(args) => {
+                let (package, tests) = args.split_at(args.iter().position(|&arg| arg == "--").unwrap_or(args.len()));
+                let mut cargo = cargo("test")?;
+                counted(cargo.arg("--no-fail-fast").args(package).args(tests))
+            }
+            Self::Check(name, command) => {
+                eprintln!("dev: checking {name} ...");
+                // A check that cannot even begin (its tool does not build) has failed, and the others still run.
+                let passed = command().and_then(|mut command| Ok(command.status()?.success()));
+                let passed = passed.inspect_err(|error| eprintln!("dev: {name}: {error:#}")).unwrap_or(false);
+                Ok(if passed { Counts::one_passed() } else { Counts::one_failed() })
+            }
+        }
+    }
+}
+
+/// `cargo subcommand` in the repository, with the shared target folder.
+fn cargo(subcommand: &str) -> Result<Command> {
+    let mut command = Command::new("cargo");
+    command.current_dir(repository()).env("CARGO_TARGET_DIR", cargo_target()?).arg(subcommand);
+    Ok(command)
+}
+
+/// Runs a test program, passes on what it prints, and adds up what it says of its tests.
+fn counted(command: &mut Command) -> Result<Counts> {
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().context("failed to start cargo")?;
+    let mut counts = Counts::default();
+    for line in BufReader::new(child.stdout.take().expect("it was asked to be piped")).split(b'\n') {
+        let line = String::from_utf8_lossy(&line?).into_owned();
+        say(&line)?;
+        counts += Counts::said_by(&line);
+    }
+    let succeeded = child.wait()?.success();
+    Ok(counts.confirmed(succeeded))
+}
