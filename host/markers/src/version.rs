@@ -26,6 +26,9 @@ pub struct UnixMicros(pub u64);
 // === impl Marker ===
 
 impl Marker {
+    /// The smallest marker.
+    pub const FIRST: Self = Self(1);
+
     /// The largest marker.
     pub const MAX: Self = Self((1 << 53) - 1);
 

@@ -120,6 +120,11 @@ impl ClusterLog {
         self.objects.get(uid)
     }
 
+    /// The keys of its objects, in no order.
+    pub fn keys(&self) -> impl Iterator<Item = &ObjectKey> {
+        self.keys.keys()
+    }
+
     /// The object that has this key in the cluster.
     pub fn object_at(&self, key: &ObjectKey) -> Option<(&Uid, &Entry)> {
         let uid = self.keys.get(key)?;

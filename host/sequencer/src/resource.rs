@@ -1,0 +1,152 @@
+//! One resource as its readers see it.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::SystemTime;
+
+use orrery_api::{ClusterName, Gvr, ObjectKey, Uid};
+use orrery_cache::{Object, Reader};
+use orrery_fleet::AwayReason;
+use orrery_markers::{CorruptLog, Log, Marker, MarkerStore, MemberVersion, StoreError};
+use tokio::time::Instant;
+
+/// A resource that is served. A cheap handle.
+#[derive(Clone)]
+pub struct Resource {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) reader: Reader,
+}
+
+/// What the task and its readers share.
+pub(crate) struct Shared {
+    pub(crate) gvr: Gvr,
+    pub(crate) naming: orrery_api::Naming,
+    pub(crate) store: Arc<dyn MarkerStore>,
+    /// The log with all that is staged: it may be ahead of what readers see, never behind.
+    pub(crate) log: RwLock<Log>,
+    pub(crate) clusters: RwLock<BTreeMap<ClusterName, ClusterState>>,
+}
+
+/// One cluster's part in a resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClusterState {
+    /// Whether it is loaded and delivers.
+    pub phase: ClusterPhase,
+    /// How many objects the log has of it.
+    pub objects: usize,
+}
+
+/// Whether a cluster is loaded and delivers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ClusterPhase {
+    /// Its first list is under way.
+    Loading,
+    /// Loaded, and its watch delivers.
+    Live,
+    /// Loaded, but nothing comes since then; its objects may be stale.
+    Stale {
+        /// Since when.
+        since: SystemTime,
+        /// Why.
+        reason: AwayReason,
+    },
+    /// Not loaded: lists lack its objects.
+    Away {
+        /// Why.
+        reason: AwayReason,
+    },
+}
+
+/// Whose a served name is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Owner {
+    /// The object of this cluster, under this key there.
+    Held {
+        /// The cluster.
+        cluster: ClusterName,
+        /// The object's key there.
+        key: ObjectKey,
+    },
+    /// The log gives it to a cluster that is away: whether it exists, nobody knows now.
+    Away {
+        /// The cluster.
+        cluster: ClusterName,
+        /// The object's key there.
+        key: ObjectKey,
+        /// Why it is away.
+        reason: AwayReason,
+    },
+    /// Nobody's.
+    Nobody,
+}
+
+// === impl Resource ===
+
+impl Resource {
+    /// What it is.
+    pub fn gvr(&self) -> &Gvr {
+        &self.shared.gvr
+    }
+
+    /// Its cache.
+    pub fn reader(&self) -> &Reader {
+        &self.reader
+    }
+
+    /// Whether some retained term contains `marker`. One at or below the head that none contains is answered 410.
+    pub fn knows(&self, marker: Marker) -> bool {
+        self.log().contains(marker)
+    }
+
+    /// The clusters that take part, by name.
+    pub fn clusters(&self) -> BTreeMap<ClusterName, ClusterState> {
+        self.shared.clusters.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Whose `served` is.
+    pub fn owner_of(&self, served: &ObjectKey) -> Owner {
+        if let Some(object) = self.reader.get(served) {
+            return Owner::Held { cluster: object.cluster().clone(), key: object.key().clone() };
+        }
+        let Some((cluster, key)) = self.log().owner(served) else { return Owner::Nobody };
+        let clusters = self.shared.clusters.read().unwrap_or_else(PoisonError::into_inner);
+        match clusters.get(&cluster).map(|state| &state.phase) {
+            Some(ClusterPhase::Away { reason }) => Owner::Away { cluster, key, reason: reason.clone() },
+            _ => Owner::Nobody,
+        }
+    }
+
+    /// The object that is served as `served`, once the cache has it at `version` or later: a read by name is never older
+    /// than the member. `None` where another object has taken the name, or the time is up.
+    pub async fn at_least(&self, served: &ObjectKey, uid: &Uid, version: MemberVersion, deadline: Instant) -> Option<Arc<Object>> {
+        loop {
+            let head = self.reader.head();
+            match self.reader.get(served) {
+                Some(object) if object.uid() == uid && !version.is_after(object.version()) => return Some(object),
+                _ => self.reader.reached(head.next(), deadline).await.ok()?,
+            }
+        }
+    }
+
+    /// For each cluster, the versions that stand behind `marker`; of the head where that is absent.
+    pub async fn log_at(&self, marker: Option<Marker>) -> Result<Log, LogAtError> {
+        let Some(marker) = marker else { return Ok(self.log().clone()) };
+        let stored = self.shared.store.load(&self.shared.gvr.to_string()).await?;
+        Ok(Log::recover_at(&stored, self.shared.naming, marker)?)
+    }
+
+    fn log(&self) -> std::sync::RwLockReadGuard<'_, Log> {
+        self.shared.log.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Why a log of the past cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum LogAtError {
+    /// The store failed.
+    #[error("failed to read the log")]
+    Store(#[from] StoreError),
+    /// What it holds is no log.
+    #[error("failed to decode the log")]
+    Corrupt(#[from] CorruptLog),
+}

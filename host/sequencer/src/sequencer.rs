@@ -1,0 +1,165 @@
+//! The resources that are served: each begins at its first use.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use orrery_api::{Gvr, Naming, Stamp};
+use orrery_cache::Budget;
+use orrery_fleet::Fleet;
+use orrery_markers::MarkerStore;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+
+use crate::task::{self, Phase};
+use crate::{Metrics, Resource};
+
+/// How long a first use waits for the resource to load before the client is told to come again.
+const BEGIN_WAIT: Duration = Duration::from_secs(15);
+/// How long a resource is kept unwatched once the cache is over its bound.
+const UNWATCHED_MAX: Duration = Duration::from_secs(600);
+
+/// Begins resources and hands them out. A cheap handle.
+#[derive(Clone)]
+pub struct Sequencer(Arc<Inner>);
+
+/// What all resources are run with.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// How objects say which cluster holds them.
+    pub stamp: Stamp,
+    /// Observe these namespaces one by one; all where absent.
+    pub namespaces: Option<Vec<String>>,
+}
+
+/// Why a resource is not served now.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum NotReady {
+    /// No member of the fleet is known to serve it.
+    #[error("no member serves {0}")]
+    NotServed(Gvr),
+    /// Its first lists are under way: come again.
+    #[error("storage is (re)initializing")]
+    Loading,
+    /// The cache is full, and this would be one resource more: come again.
+    #[error("the cache is full: --cache-bytes-max is reached, and no resource is idle")]
+    CacheFull,
+    /// It cannot be begun: what stands in the store cannot be read.
+    #[error("{0}")]
+    Failed(Arc<str>),
+}
+
+pub(crate) struct Inner {
+    pub(crate) fleet: Fleet,
+    pub(crate) store: Arc<dyn MarkerStore>,
+    pub(crate) budget: Budget,
+    pub(crate) settings: Settings,
+    pub(crate) metrics: Metrics,
+    pub(crate) cache_metrics: orrery_cache::Metrics,
+    slots: Mutex<HashMap<Gvr, Slot>>,
+    stop: CancellationToken,
+}
+
+struct Slot {
+    phase: watch::Receiver<Phase>,
+    stop: CancellationToken,
+}
+
+// === impl Sequencer ===
+
+impl Sequencer {
+    /// Resources of `fleet`, their markers in `store`. `stop` ends all of them.
+    pub fn new(
+        fleet: Fleet,
+        store: Arc<dyn MarkerStore>,
+        budget: Budget,
+        settings: Settings,
+        metrics: Metrics,
+        cache_metrics: orrery_cache::Metrics,
+        stop: CancellationToken,
+    ) -> Self {
+        Self(Arc::new(Inner { fleet, store, budget, settings, metrics, cache_metrics, slots: Mutex::default(), stop }))
+    }
+
+    /// The resource; its first use begins it.
+    pub async fn resource(&self, gvr: &Gvr) -> Result<Resource, NotReady> {
+        let mut phase = self.phase_of(gvr)?;
+        let settled = phase.wait_for(|phase| !matches!(phase, Phase::Loading));
+        match tokio::time::timeout(BEGIN_WAIT, settled).await {
+            Ok(Ok(phase)) => match &*phase {
+                Phase::Ready(resource) => Ok(resource.clone()),
+                Phase::Failed(reason) => Err(NotReady::Failed(reason.clone())),
+                Phase::Loading => Err(NotReady::Loading),
+            },
+            Ok(Err(_)) | Err(_) => Err(NotReady::Loading),
+        }
+    }
+
+    /// Those that serve now.
+    pub fn resources(&self) -> Vec<Resource> {
+        let slots = self.0.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ready: Vec<Resource> = slots
+            .values()
+            .filter_map(|slot| match &*slot.phase.borrow() {
+                Phase::Ready(resource) => Some(resource.clone()),
+                Phase::Loading | Phase::Failed(_) => None,
+            })
+            .collect();
+        ready.sort_by(|a, b| a.gvr().cmp(b.gvr()));
+        ready
+    }
+
+    fn phase_of(&self, gvr: &Gvr) -> Result<watch::Receiver<Phase>, NotReady> {
+        let mut slots = self.0.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        slots.retain(|_, slot| !slot.has_ended());
+        if let Some(slot) = slots.get(gvr) {
+            return Ok(slot.phase.clone());
+        }
+        let info = task::served_info(&self.0.fleet, gvr).ok_or_else(|| NotReady::NotServed(gvr.clone()))?;
+        if self.0.budget.is_over() && !put_down_idle(&mut slots) {
+            return Err(NotReady::CacheFull);
+        }
+        let stop = self.0.stop.child_token();
+        let phase = task::spawn(self.0.clone(), info, stop.clone());
+        slots.insert(gvr.clone(), Slot { phase: phase.clone(), stop });
+        Ok(phase)
+    }
+}
+
+// === impl Slot ===
+
+impl Slot {
+    /// Whether its task is gone; one that failed is tried anew at its next use.
+    fn has_ended(&self) -> bool {
+        self.phase.has_changed().is_err()
+    }
+
+    fn unwatched_for(&self) -> Option<Duration> {
+        match &*self.phase.borrow() {
+            Phase::Ready(resource) => resource.reader().unwatched_for(),
+            Phase::Loading | Phase::Failed(_) => None,
+        }
+    }
+}
+
+/// Ends the resource that has been unwatched longest, if that is long enough. Its log stays.
+fn put_down_idle(slots: &mut HashMap<Gvr, Slot>) -> bool {
+    let idle = slots
+        .iter()
+        .filter_map(|(gvr, slot)| Some((slot.unwatched_for()?, gvr.clone())))
+        .filter(|(unwatched, _)| *unwatched >= UNWATCHED_MAX)
+        .max();
+    let Some((_, gvr)) = idle else { return false };
+    if let Some(slot) = slots.remove(&gvr) {
+        slot.stop.cancel();
+    }
+    true
+}
+
+/// How names of a resource are made unique: Namespaces and CustomResourceDefinitions are one object in all clusters.
+pub(crate) fn naming_of(gvr: &Gvr) -> Naming {
+    match (&*gvr.group, &*gvr.resource) {
+        ("", "namespaces") | ("apiextensions.k8s.io", "customresourcedefinitions") => Naming::Same,
+        _ => Naming::Unique,
+    }
+}

@@ -1,0 +1,296 @@
+//! The task that runs one resource.
+
+mod apply;
+mod begin;
+mod commit;
+mod gather;
+mod housekeeping;
+mod ingest;
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::{Duration, SystemTime};
+
+use orrery_api::{ClusterName, Gvr};
+use orrery_cache::{Apply, FieldTable, Shape, Writer};
+use orrery_fleet::{AwayReason, Fleet, ListReason, Observation, ResourceInfo};
+use orrery_markers::{Change, ChangeKind, Log, MemberObject, MemberVersion, Presence};
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
+use tracing::{Instrument, info, info_span, warn};
+
+use crate::metrics::OfResource;
+use crate::resource::{ClusterPhase, ClusterState, Resource, Shared};
+use crate::sequencer::{Inner, naming_of};
+use housekeeping::Housekeeping;
+use ingest::Ingests;
+
+/// Observations that may wait; beyond them the members' watches wait.
+const QUEUE_MAX: usize = 1024;
+/// Observations that are sequenced and committed together.
+const BATCH_MAX: usize = 512;
+
+/// Whether a resource serves.
+#[derive(Clone)]
+pub(crate) enum Phase {
+    /// Its first lists are under way.
+    Loading,
+    /// It serves.
+    Ready(Resource),
+    /// It cannot be begun.
+    Failed(Arc<str>),
+}
+
+/// How the resource is described by the first member that serves it.
+pub(crate) fn served_info(fleet: &Fleet, gvr: &Gvr) -> Option<ResourceInfo> {
+    fleet.members().iter().find_map(|member| member.discovery()?.find(gvr).cloned())
+}
+
+/// Runs the resource until `stop`, or until it fails.
+pub(crate) fn spawn(inner: Arc<Inner>, info: ResourceInfo, stop: CancellationToken) -> watch::Receiver<Phase> {
+    let (phase, seen) = watch::channel(Phase::Loading);
+    let span = info_span!("resource", resource = %info.gvr);
+    tokio::spawn(
+        async move {
+            let running = async {
+                let (task, observations) = Task::new(inner, info);
+                if let Err(reason) = task.run(observations, &phase).await {
+                    warn!(%reason, "resource stopped");
+                    phase.send_replace(Phase::Failed(reason));
+                    // Those who wait see the reason before the channel closes and the next use tries anew.
+                    tokio::time::sleep(Duration::from_secs(1)).await;
+                }
+            };
+            stop.run_until_cancelled(running).await;
+        }
+        .instrument(span),
+    );
+    seen
+}
+
+/// Why a resource stops.
+type Stopped = Arc<str>;
+
+type Observations = mpsc::Receiver<(ClusterName, Observation)>;
+
+struct Task {
+    inner: Arc<Inner>,
+    info: ResourceInfo,
+    shared: Arc<Shared>,
+    writer: Writer,
+    ingests: Ingests,
+    /// What the staged records mean, not yet durable.
+    waiting: Vec<Apply>,
+    housekeeping: Housekeeping,
+    label: OfResource,
+}
+
+// === impl Task ===
+
+impl Task {
+    fn new(inner: Arc<Inner>, info: ResourceInfo) -> (Self, Observations) {
+        let gvr = info.gvr.clone();
+        let naming = naming_of(&gvr);
+        let shape = Shape {
+            gvr: gvr.clone(),
+            kind: info.kind.clone(),
+            namespaced: info.namespaced,
+            stamp: inner.settings.stamp,
+            naming,
+            fields: FieldTable::of(&gvr, info.namespaced),
+        };
+        let (writer, _) = orrery_cache::resource(shape, &inner.budget, &inner.cache_metrics);
+        let (sender, observations) = mpsc::channel(QUEUE_MAX);
+        let shared = Shared {
+            gvr: gvr.clone(),
+            naming,
+            store: inner.store.clone(),
+            log: RwLock::new(Log::new(naming)),
+            clusters: RwLock::default(),
+        };
+        let namespaces = inner.settings.namespaces.clone().filter(|_| info.namespaced);
+        let task = Self {
+            ingests: Ingests::new(inner.fleet.clone(), gvr.clone(), namespaces, sender),
+            label: OfResource { resource: gvr.to_string() },
+            shared: Arc::new(shared),
+            writer,
+            waiting: Vec::new(),
+            housekeeping: Housekeeping::default(),
+            inner,
+            info,
+        };
+        (task, observations)
+    }
+
+    async fn run(mut self, mut observations: Observations, phase: &watch::Sender<Phase>) -> Result<(), Stopped> {
+        let begun = tokio::time::Instant::now();
+        self.begin(&mut observations).await?;
+        self.inner.metrics.begin_seconds.observe(begun.elapsed().as_secs_f64());
+        phase.send_replace(Phase::Ready(Resource { shared: self.shared.clone(), reader: self.writer.reader() }));
+        info!(objects = self.writer.reader().latest().len(), head = %self.writer.reader().head(), "resource serves");
+        self.serve(observations).await
+    }
+
+    async fn serve(&mut self, mut observations: Observations) -> Result<(), Stopped> {
+        let mut fleet_changed = self.inner.fleet.changed();
+        let mut tick = tokio::time::interval(Duration::from_secs(1));
+        tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        let mut batch = Vec::with_capacity(BATCH_MAX);
+        self.reconcile();
+        loop {
+            tokio::select! {
+                biased;
+                changed = fleet_changed.changed() => {
+                    if changed.is_err() {
+                        return Err("the fleet ended".into());
+                    }
+                    self.reconcile();
+                }
+                _ = tick.tick() => self.keep_house().await,
+                _ = observations.recv_many(&mut batch, BATCH_MAX) => {
+                    self.inner.metrics.queued.get_or_create(&self.label).set(observations.len().try_into().unwrap_or(i64::MAX));
+                    for (cluster, observation) in batch.drain(..) {
+                        self.observe(&cluster, observation);
+                    }
+                }
+            }
+            self.commit().await?;
+        }
+    }
+
+    /// Lets members join and leave this resource, as the fleet and their discovery say now.
+    fn reconcile(&mut self) {
+        let serving = self.ingests.serving();
+        let known: Vec<ClusterName> = self.log().clusters().map(|(name, _)| name.clone()).collect();
+        for cluster in self.ingests.names().into_iter().chain(known) {
+            if self.ingests.has_left(&cluster, &serving) {
+                self.leave(&cluster);
+            }
+        }
+        for member in serving {
+            if self.ingests.begin_fresh(&member) {
+                self.set_phase(member.name(), ClusterPhase::Loading);
+            }
+        }
+    }
+
+    fn leave(&mut self, cluster: &ClusterName) {
+        self.ingests.end(cluster);
+        self.shared.clusters.write().unwrap_or_else(PoisonError::into_inner).remove(cluster);
+        if self.log().cluster(cluster).is_some() {
+            info!(%cluster, "cluster left");
+            self.stage(None, |log, effects| log.left(cluster, effects));
+        }
+    }
+
+    /// Sequences what a member said. What a cluster said before it left, or before its first list, counts for nothing.
+    fn observe(&mut self, cluster: &ClusterName, observation: Observation) {
+        if !self.ingests.has(cluster) {
+            return;
+        }
+        match observation {
+            Observation::Listed { version, identity, objects, why } => self.listed(cluster, version, identity, objects, why),
+            Observation::Changed { object, kind } if self.has_joined(cluster) => self.changed(cluster, object, kind),
+            Observation::Progress { version } if self.has_joined(cluster) => {
+                self.stage(None, |log, effects| {
+                    log.progress(cluster, version, effects);
+                });
+            }
+            Observation::Away { reason } if self.has_joined(cluster) => self.stale(cluster, reason),
+            Observation::Away { reason } => {
+                self.set_phase(cluster, ClusterPhase::Away { reason });
+            }
+            Observation::Stale { reason } => self.stale(cluster, reason),
+            Observation::Live => self.set_phase(cluster, ClusterPhase::Live),
+            Observation::Changed { .. } | Observation::Progress { .. } | Observation::Resumed { .. } => {}
+        }
+    }
+
+    fn changed(&mut self, cluster: &ClusterName, object: MemberObject, kind: ChangeKind) {
+        let change = object.change(kind);
+        self.stage(Some(Bodies::one(&object)), |log, effects| {
+            log.change(cluster, change, effects);
+        });
+    }
+
+    fn listed(
+        &mut self,
+        cluster: &ClusterName,
+        version: MemberVersion,
+        identity: Arc<str>,
+        objects: Vec<MemberObject>,
+        why: ListReason,
+    ) {
+        self.inner.metrics.relists.get_or_create(&self.label).inc();
+        info!(%cluster, %version, objects = objects.len(), reason = why.as_str(), "listed");
+        if self.is_another(cluster, &identity) {
+            self.stage(None, |log, effects| log.left(cluster, effects));
+        }
+        self.sequence_list(cluster, version, identity, &objects);
+        self.set_phase(cluster, ClusterPhase::Live);
+    }
+
+    /// Sequences how a list differs from the log; the cluster takes part from then on.
+    fn sequence_list(&mut self, cluster: &ClusterName, version: MemberVersion, identity: Arc<str>, objects: &[MemberObject]) {
+        let changes: Vec<Change> = objects.iter().map(|object| object.change(ChangeKind::Modified)).collect();
+        let joins = !self.has_joined(cluster);
+        self.stage(Some(Bodies::many(objects)), |log, effects| {
+            log.relisted(cluster, version, &changes, effects);
+            if joins {
+                log.joined(cluster, identity, effects);
+            }
+        });
+    }
+
+    fn has_joined(&self, cluster: &ClusterName) -> bool {
+        self.log().cluster(cluster).is_some_and(|part| part.presence() == Presence::Joined)
+    }
+
+    /// Whether the log knows another cluster under this name.
+    fn is_another(&self, cluster: &ClusterName, identity: &Arc<str>) -> bool {
+        self.log().cluster(cluster).and_then(|part| part.identity()).is_some_and(|known| known != identity)
+    }
+
+    fn stale(&mut self, cluster: &ClusterName, reason: AwayReason) {
+        let since = match self.shared.clusters.read().unwrap_or_else(PoisonError::into_inner).get(cluster) {
+            Some(ClusterState { phase: ClusterPhase::Stale { since, .. }, .. }) => *since,
+            _ => SystemTime::now(),
+        };
+        self.set_phase(cluster, ClusterPhase::Stale { since, reason });
+    }
+
+    fn set_phase(&self, cluster: &ClusterName, phase: ClusterPhase) {
+        let objects = self.log().cluster(cluster).map_or(0, orrery_markers::ClusterLog::len);
+        let mut clusters = self.shared.clusters.write().unwrap_or_else(PoisonError::into_inner);
+        clusters.insert(cluster.clone(), ClusterState { phase, objects });
+    }
+
+    fn log(&self) -> std::sync::RwLockReadGuard<'_, Log> {
+        self.shared.log.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The bodies that an observation brought, by key.
+enum Bodies<'a> {
+    One(&'a MemberObject),
+    Many(HashMap<&'a orrery_api::ObjectKey, &'a MemberObject>),
+}
+
+// === impl Bodies ===
+
+impl<'a> Bodies<'a> {
+    fn one(object: &'a MemberObject) -> Self {
+        Self::One(object)
+    }
+
+    fn many(objects: &'a [MemberObject]) -> Self {
+        Self::Many(objects.iter().map(|object| (&object.key, object)).collect())
+    }
+
+    fn get(&self, key: &orrery_api::ObjectKey) -> Option<&'a MemberObject> {
+        match self {
+            Self::One(object) => (object.key == *key).then_some(*object),
+            Self::Many(objects) => objects.get(key).copied(),
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! What is done about once a second: old bodies packed, names freed, old segments folded.
+
+use std::collections::VecDeque;
+use std::sync::PoisonError;
+use std::time::{Duration, Instant};
+
+use orrery_markers::{Log, Marker, UnixMicros};
+use tokio::task::JoinHandle;
+use tracing::warn;
+
+use super::Task;
+use super::commit::now_micros;
+
+/// How long deletions keep their names, and segments stay as they were written: the ring's five minutes and the minute
+/// that a restart goes back.
+const KEPT: Duration = Duration::from_secs(360);
+/// Between two notes of which marker was the head.
+const NOTE_EVERY: Duration = Duration::from_secs(10);
+/// Segments are folded once they have so many bytes, and as many as the checkpoint: so the work of all folds stays in
+/// proportion to what was written.
+const FOLD_BYTES_MIN: usize = 1 << 20;
+
+#[derive(Default)]
+pub(super) struct Housekeeping {
+    /// Heads of the past, one about every ten seconds.
+    heads: VecDeque<(Instant, Marker)>,
+    appended_bytes: usize,
+    checkpoint_bytes: usize,
+    last_fold: Option<Instant>,
+    folding: Option<JoinHandle<Option<usize>>>,
+}
+
+// === impl Housekeeping ===
+
+impl Housekeeping {
+    pub(super) fn appended(&mut self, bytes: usize) {
+        self.appended_bytes += bytes;
+    }
+
+    pub(super) fn applied(&mut self, head: Marker) {
+        if self.heads.back().is_none_or(|(noted, _)| noted.elapsed() >= NOTE_EVERY) {
+            self.heads.push_back((Instant::now(), head));
+        }
+    }
+
+    /// What was the head when what is to be forgotten now was new.
+    fn forgotten(&mut self) -> Option<Marker> {
+        let mut before = None;
+        while let Some(&(noted, head)) = self.heads.front().filter(|(noted, _)| noted.elapsed() > KEPT) {
+            debug_assert!(noted.elapsed() > KEPT);
+            before = Some(head);
+            self.heads.pop_front();
+        }
+        before
+    }
+
+    fn is_fold_due(&self) -> bool {
+        self.folding.is_none()
+            && self.appended_bytes > FOLD_BYTES_MIN.max(self.checkpoint_bytes)
+            && self.last_fold.is_none_or(|last| last.elapsed() > KEPT)
+    }
+}
+
+// === impl Task ===
+
+impl Task {
+    pub(super) async fn keep_house(&mut self) {
+        self.writer.settle(Instant::now());
+        self.refresh_counts();
+        if let Some(before) = self.housekeeping.forgotten() {
+            self.stage(None, |log, effects| log.expire(before, effects));
+        }
+        self.fold().await;
+    }
+
+    fn refresh_counts(&self) {
+        let log = self.shared.log.read().unwrap_or_else(PoisonError::into_inner);
+        let mut clusters = self.shared.clusters.write().unwrap_or_else(PoisonError::into_inner);
+        for (name, state) in clusters.iter_mut() {
+            state.objects = log.cluster(name).map_or(0, orrery_markers::ClusterLog::len);
+        }
+    }
+
+    /// Folds old segments into a checkpoint, beside the loop: the log is read back from the store for it.
+    async fn fold(&mut self) {
+        if let Some(folding) = self.housekeeping.folding.take_if(|folding| folding.is_finished()) {
+            if let Ok(Some(bytes)) = folding.await {
+                self.housekeeping.checkpoint_bytes = bytes;
+                self.housekeeping.appended_bytes = 0;
+            }
+            self.housekeeping.last_fold = Some(Instant::now());
+        }
+        if !self.housekeeping.is_fold_due() {
+            return;
+        }
+        let (store, name, naming) = (self.inner.store.clone(), self.label.resource.clone(), self.shared.naming);
+        let before = UnixMicros(now_micros().0.saturating_sub(KEPT.as_micros().try_into().unwrap_or(u64::MAX)));
+        self.housekeeping.folding = Some(tokio::spawn(async move {
+            let stored = store.load(&name).await.inspect_err(|error| warn!(reason = %error, "failed to read the log to fold it")).ok()?;
+            let folded = tokio::task::spawn_blocking(move || Log::fold(&stored, naming, before)).await.ok()?;
+            let (upto, parts) = folded.inspect_err(|error| warn!(reason = %error, "failed to fold the log")).ok()??;
+            let bytes = parts.iter().map(bytes::Bytes::len).sum();
+            store.fold(&name, upto, parts).await.inspect_err(|error| warn!(reason = %error, "failed to store a checkpoint")).ok()?;
+            Some(bytes)
+        }));
+    }
+}
