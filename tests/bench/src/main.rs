@@ -1,0 +1,55 @@
+//! The benches behind `./dev bench`. Each prints what it measures as it goes, and its figures at the end; ratios and
+//! counts are meant to be compared, seconds are those of this machine.
+
+mod markers;
+mod report;
+
+use std::path::PathBuf;
+
+use clap::{Parser, ValueEnum};
+use report::Figure;
+
+/// Runs benches.
+#[derive(Debug, Parser)]
+struct Arguments {
+    /// Which; all without one
+    names: Vec<Name>,
+    /// Write the figures to this file too, as a JSON list
+    #[arg(long, value_name = "FILE")]
+    json: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Name {
+    /// Records sequenced, and a log read back
+    Markers,
+}
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let arguments = Arguments::parse();
+    let names = if arguments.names.is_empty() { Name::value_variants() } else { &arguments.names };
+    let mut figures = Vec::new();
+    for name in names {
+        figures.extend(run(*name).await?);
+    }
+    for figure in &figures {
+        say(&report::line(figure));
+    }
+    if let Some(path) = &arguments.json {
+        report::write_json(path, &figures)?;
+    }
+    Ok(())
+}
+
+async fn run(name: Name) -> anyhow::Result<Vec<Figure>> {
+    match name {
+        Name::Markers => markers::run().await,
+    }
+}
+
+/// Prints a line.
+#[expect(clippy::print_stdout, reason = "a bench is for people at a terminal")]
+pub(crate) fn say(line: &str) {
+    println!("{line}");
+}
