@@ -2,6 +2,7 @@
 
 mod bench;
 mod clusters;
+mod demo;
 mod test;
 
 use std::io::Write;
@@ -20,6 +21,8 @@ struct Arguments {
 
 #[derive(Debug, Subcommand)]
 enum Task {
+    /// Show two real clusters as one: start them and the host, and print commands to try; Ctrl-C ends all
+    Demo(demo::Demo),
     /// Run test suites, and close with how many tests passed, failed and were skipped
     Test(test::Test),
     /// Measure the host side by side with a kube-apiserver
@@ -34,6 +37,7 @@ enum Task {
 /// Runs what the command line asks for.
 pub fn run() -> ExitCode {
     let done = match Arguments::parse().command {
+        Task::Demo(demo) => demo.run(),
         Task::Test(test) => test.run(),
         Task::Bench(bench) => bench.run(),
         Task::Clusters { action } => action.run().map(|()| ExitCode::SUCCESS),

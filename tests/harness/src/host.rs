@@ -154,6 +154,11 @@ impl Host {
         self.data.join("kubeconfig")
     }
 
+    /// Path of the binary that runs.
+    pub fn binary(&self) -> &Path {
+        self.process.program().path()
+    }
+
     /// Its data folder (`--data`).
     pub fn data(&self) -> &Path {
         &self.data

@@ -32,6 +32,11 @@ impl Kubectl {
         Self { program: program.to_owned(), kubeconfig: kubeconfig.to_owned(), cache: cache.to_owned() }
     }
 
+    /// Path of the program.
+    pub fn program(&self) -> &Path {
+        &self.program
+    }
+
     /// Runs it and gives what it printed, whether it succeeded or not.
     pub fn run(&self, args: &[&str]) -> Result<Printed> {
         self.run_with_input(args, "")

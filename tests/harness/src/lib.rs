@@ -16,6 +16,7 @@
 
 mod client;
 mod cluster;
+mod console;
 mod host;
 mod kubectl;
 mod pki;
@@ -30,6 +31,7 @@ pub mod commands;
 
 pub use client::{Client, Lines, Response};
 pub use cluster::{Cluster, ClusterSpec, EtcdSnapshot, start_all};
+pub use console::{ConsoleStep, console_steps};
 pub use host::{Host, HostSpec, Profile};
 pub use kubectl::{Kubectl, Printed};
 pub use places::repository;

@@ -87,6 +87,11 @@ impl Program {
         Ok(Process { program: self.clone(), child })
     }
 
+    /// Path of what is run.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     fn name(&self) -> String {
         self.path.file_name().unwrap_or_default().to_string_lossy().into_owned()
     }
@@ -103,6 +108,11 @@ impl Process {
     /// Path of the file that holds its outputs.
     pub fn log(&self) -> &Path {
         &self.program.log
+    }
+
+    /// How it was started.
+    pub fn program(&self) -> &Program {
+        &self.program
     }
 
     /// Freezes it (SIGSTOP): it keeps its connections and answers nothing.

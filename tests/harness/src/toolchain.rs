@@ -87,7 +87,7 @@ impl Build<'_> {
             return Ok(self.output.clone());
         }
         let version = self.output.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
-        progress(&format!("{name} of {version}"), || {
+        progress(&format!("building {name} of {version}"), || {
             let mut go = go(self.module)?;
             go.args(["build", "-p", "2", "-trimpath", "-buildvcs=false", "-ldflags", self.ldflags]);
             run(go.arg("-o").arg(&self.output).arg(self.package))
@@ -116,10 +116,10 @@ fn run(command: &mut Command) -> Result<String> {
 
 /// Says on standard error that a long step begins, and how long it took.
 pub(crate) fn progress<T>(what: &str, step: impl FnOnce() -> Result<T>) -> Result<T> {
-    eprintln!("dev: building {what} ...");
+    eprintln!("dev: {what} ...");
     let begun = Instant::now();
-    let made = step().with_context(|| format!("failed to build {what}"))?;
-    eprintln!("dev: built {what} in {:.0} s", begun.elapsed().as_secs_f32());
+    let made = step().with_context(|| format!("no {what}"))?;
+    eprintln!("dev: {what}: done in {:.0} s", begun.elapsed().as_secs_f32());
     Ok(made)
 }
 

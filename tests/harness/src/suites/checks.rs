@@ -34,7 +34,7 @@ pub(super) fn dependencies() -> Result<Command> {
 fn cargo_deny() -> Result<std::path::PathBuf> {
     let root = cache("bin")?.join(format!("cargo-deny-{CARGO_DENY}"));
     if !Path::new(&root).join("bin/cargo-deny").exists() {
-        progress(&format!("cargo-deny {CARGO_DENY} (about 5 minutes, once)"), || {
+        progress(&format!("building cargo-deny {CARGO_DENY} (about 5 minutes, once)"), || {
             let mut command = Command::new("cargo");
             command.args(["install", "--quiet", "--locked", "cargo-deny", "--version", CARGO_DENY, "--root"]);
             // cargo's own temporary folder: its many dependencies need not fill the shared one.

@@ -85,7 +85,7 @@ fn derived_module(minor: Minor) -> Result<PathBuf> {
     let said = run(go(&dir)?.args(["mod", "download", "-json", &format!("k8s.io/kubernetes@v{version}")]))?;
     let downloaded: Downloaded = serde_json::from_str(&said)?;
     fs::write(dir.join("go.mod"), derived_go_mod(&fs::read_to_string(&downloaded.go_mod)?, version)?)?;
-    progress(&format!("the list of modules of Kubernetes {version}"), || run(go(&dir)?.args(["mod", "tidy"])))?;
+    progress(&format!("reading the list of modules of Kubernetes {version}"), || run(go(&dir)?.args(["mod", "tidy"])))?;
     Ok(dir)
 }
 
