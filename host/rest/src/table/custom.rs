@@ -1,0 +1,160 @@
+//! Custom resources, by the columns of their definition.
+
+use std::time::SystemTime;
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::age;
+use super::cells::Cells;
+use super::column::{Column, docs};
+use super::field::Maybe;
+use super::jsonpath::JsonPath;
+
+/// Where a column's cells come from.
+#[derive(Clone, Debug)]
+pub(super) struct CustomColumn {
+    kind: Kind,
+    path: JsonPath,
+}
+
+/// What a column's cells are.
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    String,
+    Integer,
+    Number,
+    Boolean,
+    Date,
+    /// One that upstream has no values for.
+    Other,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Definition {
+    spec: Maybe<Spec>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Spec {
+    versions: Maybe<Vec<Version>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct Version {
+    name: String,
+    additional_printer_columns: Maybe<Vec<PrinterColumn>>,
+}
+
+#[derive(Clone, Default, Deserialize)]
+#[serde(default)]
+struct PrinterColumn {
+    name: String,
+    #[serde(rename = "type")]
+    kind: String,
+    format: String,
+    description: String,
+    priority: i32,
+    #[serde(rename = "jsonPath")]
+    json_path: String,
+}
+
+/// The columns that the CustomResourceDefinition in `crd` (JSON) gives its `version`: NAME and its own, or AGE where it has
+/// none. As upstream, they end before the first whose path cannot be read.
+pub(super) fn columns(crd: &[u8], version: &str) -> (Vec<Column>, Vec<CustomColumn>) {
+    let definition: Definition = serde_json::from_slice(crd).unwrap_or_default();
+    let of_version = definition.spec.versions.iter().find(|served| served.name == version);
+    let mut given = of_version.map(|served| served.additional_printer_columns.to_vec()).unwrap_or_default();
+    if given.is_empty() {
+        given.push(PrinterColumn::age());
+    }
+    let (mut columns, mut custom) = (vec![Column::name()], Vec::new());
+    for column in given {
+        let Ok(path) = JsonPath::parse(&column.json_path) else { break };
+        custom.push(CustomColumn { kind: Kind::named(&column.kind), path });
+        columns.push(column.definition());
+    }
+    (columns, custom)
+}
+
+pub(super) fn cells(
+    columns: &[CustomColumn],
+    body: &[u8],
+    now: SystemTime,
+    cells: &mut Cells<'_>,
+) -> Result<(), serde_json::Error> {
+    let object: Value = serde_json::from_slice(body)?;
+    cells.text(object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default());
+    for column in columns {
+        let cell = column.path.first(&object).map_or(Value::Null, |value| column.kind.cell(value, now));
+        cells.json(&cell);
+    }
+    Ok(())
+}
+
+// === impl PrinterColumn ===
+
+impl PrinterColumn {
+    fn age() -> Self {
+        let (name, kind, json_path) = ("Age".into(), "date".into(), ".metadata.creationTimestamp".into());
+        Self { name, kind, json_path, description: docs::CREATION_TIMESTAMP.into(), ..Self::default() }
+    }
+
+    fn definition(self) -> Column {
+        let description = match self.description {
+            text if text.is_empty() => {
+                format!("Custom resource definition column (in JSONPath format): {}", self.json_path)
+            }
+            text => text,
+        };
+        Column {
+            name: self.name.into(),
+            kind: self.kind.into(),
+            format: self.format.into(),
+            description: description.into(),
+            priority: self.priority,
+        }
+    }
+}
+
+// === impl Kind ===
+
+impl Kind {
+    fn named(name: &str) -> Self {
+        match name {
+            "string" => Self::String,
+            "integer" => Self::Integer,
+            "number" => Self::Number,
+            "boolean" => Self::Boolean,
+            "date" => Self::Date,
+            _ => Self::Other,
+        }
+    }
+
+    /// The cell that shows `value`; null where it is not of this kind.
+    fn cell(self, value: &Value, now: SystemTime) -> Value {
+        match (self, value) {
+            (Self::String, Value::String(text)) => Value::from(text.as_str()),
+            (Self::String, Value::Null) => Value::from("<no value>"),
+            (Self::String, other) => Value::from(other.to_string()),
+            (Self::Integer, Value::Number(number)) => integer(number).into(),
+            (Self::Number, Value::Number(_)) | (Self::Boolean, Value::Bool(_)) => value.clone(),
+            (Self::Date, Value::String(text)) => date(text, now).into(),
+            _ => Value::Null,
+        }
+    }
+}
+
+/// What is behind the point is cut off.
+fn integer(number: &serde_json::Number) -> Option<i64> {
+    #[expect(clippy::cast_possible_truncation, reason = "a number out of range becomes the nearest in range")]
+    number.as_i64().or_else(|| number.as_f64().map(|float| float as i64))
+}
+
+fn date(text: &str, now: SystemTime) -> String {
+    let is_time = text.is_empty() || text == "null" || age::is_time(text);
+    if is_time { age::since(text, now) } else { "<invalid>".to_owned() }
+}
