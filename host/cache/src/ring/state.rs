@@ -1,0 +1,155 @@
+//! One state of an object in the ring: whole while it is young, then compressed.
+
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+
+use bytes::Bytes;
+
+use super::pack;
+use crate::Object;
+use crate::object::Head;
+
+/// A state that events of the ring come from or lead to. It is compressed in place, so that all who point to it gain.
+pub(crate) struct State {
+    form: RwLock<Form>,
+    /// How many states of the object are before it in the ring; every [`CHAIN_MAX`]th is compressed without its successor.
+    generation: u32,
+}
+
+enum Form {
+    Whole(Arc<Object>),
+    Packed(Box<Packed>),
+}
+
+struct Packed {
+    head: Head,
+    length: usize,
+    bytes: Box<[u8]>,
+    against: Against,
+}
+
+/// What a body is compressed against.
+#[derive(Clone)]
+pub(super) enum Against {
+    /// The object's next state: most of the bytes are the same.
+    Successor(Arc<State>),
+    /// Some object of the resource.
+    Sample(Bytes),
+}
+
+/// A state that is to be compressed.
+pub(super) struct Job {
+    state: Arc<State>,
+    object: Arc<Object>,
+    body: Bytes,
+    base: Bytes,
+    against: Against,
+}
+
+/// How many states have to be decompressed to read one, at most.
+const CHAIN_MAX: u32 = 32;
+/// What a state costs beside its body or compressed bytes, with the event that led to it: measured, rounded up.
+const OVERHEAD_BYTES: u64 = 512;
+
+// === impl State ===
+
+impl State {
+    /// A state with nothing before it in the ring.
+    pub(crate) fn first(object: Arc<Object>) -> Arc<Self> {
+        Arc::new(Self { form: RwLock::new(Form::Whole(object)), generation: 0 })
+    }
+
+    /// The state that follows this one.
+    pub(crate) fn next(&self, object: Arc<Object>) -> Arc<Self> {
+        Arc::new(Self { form: RwLock::new(Form::Whole(object)), generation: self.generation.wrapping_add(1) })
+    }
+
+    /// What `read` finds in its head.
+    pub(crate) fn with_head<T>(&self, read: impl FnOnce(&Head) -> T) -> T {
+        match &*self.form() {
+            Form::Whole(object) => read(&object.head),
+            Form::Packed(packed) => read(&packed.head),
+        }
+    }
+
+    /// The object: decompressed anew where it is compressed.
+    pub(crate) fn object(&self) -> Arc<Object> {
+        match &*self.form() {
+            Form::Whole(object) => object.clone(),
+            Form::Packed(packed) => Arc::new(Object::restore(packed.head.clone(), &packed.unpack())),
+        }
+    }
+
+    /// Length of the object's JSON in bytes.
+    pub(crate) fn body_len(&self) -> usize {
+        match &*self.form() {
+            Form::Whole(object) => object.body_len(),
+            Form::Packed(packed) => packed.length,
+        }
+    }
+
+    /// What it costs to keep, in bytes.
+    pub(super) fn cost(&self) -> u64 {
+        OVERHEAD_BYTES
+            + match &*self.form() {
+                Form::Whole(object) => object.body_len() as u64,
+                Form::Packed(packed) => packed.bytes.len() as u64,
+            }
+    }
+
+    /// What is to be done to compress it, where that is not done yet: against `successor` if it has one and the chain of
+    /// them is not too long, else against `sample`.
+    pub(super) fn job(self: &Arc<Self>, successor: Option<&Arc<Self>>, sample: &Bytes) -> Option<Job> {
+        let Form::Whole(object) = &*self.form() else { return None };
+        let ends_chain = self.generation % CHAIN_MAX == CHAIN_MAX - 1;
+        let against = match successor.filter(|_| !ends_chain) {
+            Some(successor) => Against::Successor(successor.clone()),
+            None => Against::Sample(sample.clone()),
+        };
+        Some(Job { state: self.clone(), object: object.clone(), body: object.whole(), base: against.bytes(), against })
+    }
+
+    fn bytes(&self) -> Bytes {
+        match &*self.form() {
+            Form::Whole(object) => object.whole(),
+            Form::Packed(packed) => packed.unpack().into(),
+        }
+    }
+
+    fn form(&self) -> RwLockReadGuard<'_, Form> {
+        // No holder of the lock panics; a form is replaced as a whole.
+        self.form.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+// === impl Packed ===
+
+impl Packed {
+    fn unpack(&self) -> Vec<u8> {
+        pack::unpack(&self.bytes, &self.against.bytes(), self.length)
+    }
+}
+
+// === impl Against ===
+
+impl Against {
+    fn bytes(&self) -> Bytes {
+        match self {
+            Self::Successor(state) => state.bytes(),
+            Self::Sample(bytes) => bytes.clone(),
+        }
+    }
+}
+
+// === impl Job ===
+
+impl Job {
+    /// Compresses the states of all `jobs`.
+    pub(super) fn run_all(jobs: Vec<Self>) {
+        let packed = pack::pack_all(jobs.iter().map(|job| (&job.body[..], &job.base[..])));
+        for (job, bytes) in jobs.into_iter().zip(packed) {
+            let Self { state, object, body, against, .. } = job;
+            let packed = Packed { head: object.head.clone(), length: body.len(), bytes, against };
+            *state.form.write().unwrap_or_else(PoisonError::into_inner) = Form::Packed(Box::new(packed));
+        }
+    }
+}

@@ -1,0 +1,140 @@
+use std::pin::pin;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, PoisonError};
+use std::time::Instant;
+
+use orrery_markers::{ChangeKind, Marker};
+use tokio::sync::Notify;
+
+use crate::ring::{Change, Cursor, Found};
+use crate::shared::Shared;
+use crate::{Object, Selection};
+
+/// A watch: a place in the ring of events. It has no queue, so a client that does not read costs nothing but its watch.
+pub struct Watch {
+    shared: Arc<Shared>,
+    selection: Selection,
+    /// Where it is about one namespace only: that, and who is told of its events.
+    namespace: Option<(Arc<str>, Arc<Notify>)>,
+    started: Marker,
+    cursor: Cursor,
+}
+
+/// What comes next in a watch.
+#[derive(Debug)]
+pub enum Step {
+    /// These events, at least one.
+    Events(Vec<WatchEvent>),
+    /// The client did not read for longer than the ring reaches back: the stream ends cleanly.
+    Slow,
+    /// What happened cannot be told: the stream ends with a 410 event.
+    Expired,
+}
+
+/// One event of a watch, after selection: what leaves the selection is a deletion, what enters it an addition.
+#[derive(Clone, Debug)]
+pub struct WatchEvent {
+    /// Added, modified or deleted, as the client sees it.
+    pub kind: ChangeKind,
+    /// The change's marker.
+    pub marker: Marker,
+    /// The object under that marker: the new state; of a deletion the last one that was selected.
+    pub object: Arc<Object>,
+}
+
+enum Look {
+    Changes(Vec<Change>),
+    Nothing,
+    End(Step),
+}
+
+// === impl Watch ===
+
+impl Watch {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        cursor: Cursor,
+        selection: Selection,
+        namespace: Option<(Arc<str>, Arc<Notify>)>,
+    ) -> Self {
+        Self { shared, selection, namespace, started: cursor.marker, cursor }
+    }
+
+    /// Waits for what comes next. Cancel-safe: what was not returned comes again.
+    pub async fn next(&mut self) -> Step {
+        loop {
+            let shared = self.shared.clone();
+            let notify = self.namespace.as_ref().map(|(_, notify)| notify.clone());
+            let mut woken = pin!(notify.as_deref().unwrap_or(&shared.everywhere).notified());
+            // From here on no event is missed: what comes after the look wakes.
+            woken.as_mut().enable();
+            match self.look() {
+                Look::End(step) => return step,
+                Look::Nothing => woken.await,
+                Look::Changes(changes) => {
+                    let events: Vec<_> =
+                        changes.into_iter().filter_map(|change| select(change, &self.selection)).collect();
+                    if !events.is_empty() {
+                        self.shared.metrics.watch_events.inc_by(events.len() as u64);
+                        return Step::Events(events);
+                    }
+                    tokio::task::yield_now().await;
+                }
+            }
+        }
+    }
+
+    /// The marker up to which [`Watch::next`] has returned everything: what a bookmark may say.
+    pub fn position(&mut self) -> Marker {
+        let state = self.shared.state();
+        let namespace = self.namespace.as_ref().map(|(namespace, _)| namespace);
+        if !state.ring.has_after(&self.cursor, namespace) {
+            self.cursor.marker = self.cursor.marker.max(state.head);
+        }
+        self.cursor.marker
+    }
+
+    fn look(&mut self) -> Look {
+        let state = self.shared.state();
+        if self.started < state.expired_below {
+            self.shared.metrics.expired_watchers.inc();
+            return Look::End(Step::Expired);
+        }
+        let namespace = self.namespace.as_ref().map(|(namespace, _)| namespace);
+        match state.ring.read(&mut self.cursor, namespace, state.head) {
+            Found::Changes(changes) => Look::Changes(changes),
+            Found::Nothing => Look::Nothing,
+            Found::Trimmed => {
+                self.shared.metrics.slow_watchers.inc();
+                Look::End(Step::Slow)
+            }
+        }
+    }
+}
+
+impl Drop for Watch {
+    fn drop(&mut self) {
+        self.shared.metrics.watchers.dec();
+        if self.shared.watchers.fetch_sub(1, Relaxed) == 1 {
+            *self.shared.unwatched_since.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        }
+    }
+}
+
+/// `change` as a client sees it that watches `selection` (apiserver's `pkg/storage/cacher`, reference 1.6).
+fn select(change: Change, selection: &Selection) -> Option<WatchEvent> {
+    let Change { marker, kind, before, after } = change;
+    if selection.is_everything() {
+        return Some(WatchEvent { kind, marker, object: after.object() });
+    }
+    let was = before.as_ref().filter(|before| before.with_head(|head| selection.selects_head(head)));
+    let is = kind != ChangeKind::Deleted && after.with_head(|head| selection.selects_head(head));
+    let (kind, object) = match (was, is) {
+        (None, true) => (ChangeKind::Added, after.object()),
+        (Some(_), true) => (ChangeKind::Modified, after.object()),
+        (Some(_), false) if kind == ChangeKind::Deleted => (ChangeKind::Deleted, after.object()),
+        (Some(before), false) => (ChangeKind::Deleted, Arc::new(before.object().at_marker(marker))),
+        (None, false) => return None,
+    };
+    Some(WatchEvent { kind, marker, object })
+}
