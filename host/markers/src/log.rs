@@ -298,10 +298,32 @@ impl Log {
         self.stage(Record::Joined { marker, cluster: cluster.clone(), identity }, false, effects);
     }
 
-    /// The cluster could not be loaded when serving began.
+    /// The cluster could not be loaded when serving began. A name that is the same object in several clusters and was shown
+    /// from this one passes to the next holder that is there.
     pub fn away(&mut self, cluster: &ClusterName, effects: &mut Vec<Effect>) {
         let marker = self.next_marker();
         self.stage(Record::Away { marker, cluster: cluster.clone() }, false, effects);
+        let Names::Same(same) = &self.names else { return };
+        let is_there = |holder: &ClusterName| self.clusters.get(holder).is_some_and(|part| part.presence == Presence::Joined);
+        for (key, next) in same.passed_from(cluster, is_there) {
+            let record = Record::Claim { marker: self.next_marker(), served: key.clone(), cluster: next, key };
+            self.stage(record, false, effects);
+        }
+    }
+
+    /// One cluster's part right after its last change of membership in `tail` (as it is here, where there is none), and the
+    /// place in `tail` from which its records only move objects.
+    pub fn settled(&self, cluster: &ClusterName, tail: &[Record]) -> (ClusterLog, usize) {
+        let start = self.clusters.get(cluster).cloned().unwrap_or_else(ClusterLog::new);
+        let is_membership = |record: &Record| {
+            matches!(record, Record::Joined { cluster: of, .. } | Record::Away { cluster: of, .. } | Record::Left { cluster: of, .. } if of == cluster)
+        };
+        let Some(last) = tail.iter().rposition(is_membership) else { return (start, 0) };
+        let mut part = start;
+        for record in tail[..=last].iter().filter(|record| record.cluster() == Some(cluster)) {
+            part.replay(record);
+        }
+        (part, last + 1)
     }
 
     /// The cluster left: a deletion for each of its objects, then the record that ends it and its claims.
@@ -411,18 +433,16 @@ impl Log {
                 return self.take_change(marker, &cluster, &change, effects);
             }
             Record::Progress { cluster, complete, latest } => {
-                self.part(&cluster).clock = Some(Clock { complete, latest })
+                self.part(&cluster).clock = Some(Clock { complete, latest });
             }
             Record::Joined { marker, cluster, identity } => {
                 self.extend_term(marker);
-                let part = self.part(&cluster);
-                (part.identity, part.presence, part.last) = (Some(identity), Presence::Joined, Some(marker));
+                self.part(&cluster).joined(identity, marker);
                 effects.push(Effect { marker, what: Sight::Nothing });
             }
             Record::Away { marker, cluster } => {
                 self.extend_term(marker);
-                let part = self.part(&cluster);
-                (part.presence, part.last) = (Presence::Away, Some(marker));
+                self.part(&cluster).away(marker);
                 effects.push(Effect { marker, what: Sight::Nothing });
             }
             Record::Left { marker, cluster } => {

@@ -317,7 +317,7 @@ impl Log {
                 single.mark_gone(&served, marker);
             }
             Names::Same(same) if rank == 0 => {
-                same.insert(served, Shared { holders: Vec::new(), shown: Some(cluster), marker })
+                same.insert(served, Shared { holders: Vec::new(), shown: Some(cluster), marker });
             }
             Names::Same(same) => same.restore_holder(&served, Holder { cluster, terminating }),
         }
