@@ -37,5 +37,5 @@ pub use kubectl::{Kubectl, Printed};
 pub use places::repository;
 pub use ports::free_port;
 pub use process::{Lifetime, Process, Program};
-pub use toolchain::{Minor, Programs, programs};
+pub use toolchain::{Minor, Programs, go_program, programs};
 pub use wait::eventually;

@@ -2,7 +2,7 @@
 //!
 //! One folder per program and version, `~/.cache/orrery/bin/<program>-<version>`. Beside each binary stands a stamp
 //! that says how it was built; a program is built only when its stamp is missing or says something else, so that a
-//! warm start costs a few reads. Several processes may ask at once: one builds, the others wait for its lock.
+//! warm start costs a few reads. Several processes may ask at once: one builds a program, the others wait for its lock.
 
 mod kubernetes;
 
@@ -56,8 +56,6 @@ struct Build<'a> {
 /// Builds what is missing for clusters of `minor`, with a line on standard error for each program that takes a while.
 pub fn programs(minor: Minor) -> Result<Programs> {
     check_prerequisites()?;
-    let lock = File::create(cache("bin")?.join("lock"))?;
-    lock.lock().context("failed to wait for another build of the clusters' programs")?;
     let clusters = repository().join("tests/clusters");
     let etcd = cache(&format!("bin/etcd-{ETCD}"))?;
     let kwok = cache(&format!("bin/kwok-{KWOK}"))?;
@@ -83,7 +81,13 @@ impl Build<'_> {
         let name = self.output.file_name().expect("outputs are named files").to_string_lossy();
         let stamp_file = self.output.with_file_name(format!("{name}.stamp"));
         let stamp = format!("{}\n{}\n{}", self.package, self.ldflags, fs::read_to_string(self.module.join("go.mod"))?);
-        if self.output.exists() && fs::read_to_string(&stamp_file).is_ok_and(|found| found == stamp) {
+        let is_built = || self.output.exists() && fs::read_to_string(&stamp_file).is_ok_and(|found| found == stamp);
+        if is_built() {
+            return Ok(self.output.clone());
+        }
+        let lock = File::create(self.output.with_file_name(format!("{name}.lock")))?;
+        lock.lock().with_context(|| format!("failed to wait for another build of {name}"))?;
+        if is_built() {
             return Ok(self.output.clone());
         }
         let version = self.output.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
@@ -95,6 +99,21 @@ impl Build<'_> {
         fs::write(&stamp_file, stamp)?;
         Ok(self.output.clone())
     }
+}
+
+/// Builds a Go program of this repository: package `package` of the module in folder `module` (from the root), which
+/// goes into the cache as `name`. Go itself knows what is still as it was, so a warm call takes about a second.
+pub fn go_program(module: &str, package: &str, name: &str) -> Result<PathBuf> {
+    check_prerequisites()?;
+    let folder = cache("bin/judges")?;
+    let lock = File::create(folder.join(format!("{name}.lock")))?;
+    lock.lock().with_context(|| format!("failed to wait for another build of {name}"))?;
+    let output = folder.join(name);
+    let mut go = go(&repository().join(module))?;
+    go.args(["build", "-p", "2", "-buildvcs=false", "-o"]).arg(&output).arg(package);
+    let said = if output.exists() { run(&mut go) } else { progress(&format!("building {name}"), || run(&mut go)) };
+    said?;
+    Ok(output)
 }
 
 /// `go` in the folder of a module, with the shared build cache and no flags of the user's.

@@ -1,6 +1,6 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::fs;
+use std::fs::{self, File};
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
@@ -79,6 +79,8 @@ fn derived_module(minor: Minor) -> Result<PathBuf> {
     }
     let version = minor.version();
     let dir = cache(&format!("modules/kubernetes-{version}"))?;
+    let lock = File::create(dir.join("lock"))?;
+    lock.lock().context("failed to wait for another build")?;
     if dir.join("go.sum").exists() {
         return Ok(dir);
     }
