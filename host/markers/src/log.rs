@@ -423,45 +423,40 @@ impl Log {
 
     /// Moves the log by one record. Says to whom a `Same` name passes next, where it does.
     fn take(&mut self, record: Record, effects: &mut Vec<Effect>) -> Option<ClusterName> {
-        match record {
-            Record::Term { marker } => {
-                self.terms.push(Term { first: marker, last: marker });
-                effects.push(Effect { marker, what: Sight::Nothing });
+        if let Record::Term { marker } = record {
+            self.terms.push(Term { first: marker, last: marker });
+        } else if let Some(marker) = record.marker() {
+            self.extend_term(marker);
+        }
+        match &record {
+            Record::Term { .. } => {}
+            Record::Left { cluster, .. } => {
+                self.clusters.remove(cluster);
+                self.names.drop_cluster(cluster);
             }
-            Record::Change { marker, cluster, change } => {
-                self.extend_term(marker);
-                return self.take_change(marker, &cluster, &change, effects);
-            }
-            Record::Progress { cluster, complete, latest } => {
-                self.part(&cluster).clock = Some(Clock { complete, latest });
-            }
-            Record::Joined { marker, cluster, identity } => {
-                self.extend_term(marker);
-                self.part(&cluster).joined(identity, marker);
-                effects.push(Effect { marker, what: Sight::Nothing });
-            }
-            Record::Away { marker, cluster } => {
-                self.extend_term(marker);
-                self.part(&cluster).away(marker);
-                effects.push(Effect { marker, what: Sight::Nothing });
-            }
-            Record::Left { marker, cluster } => {
-                self.extend_term(marker);
-                self.clusters.remove(&cluster);
-                self.names.drop_cluster(&cluster);
-                effects.push(Effect { marker, what: Sight::Nothing });
-            }
-            Record::Claim { marker, served, cluster, key } => {
-                self.extend_term(marker);
-                self.take_claim(marker, served, cluster, key, effects);
-            }
-            Record::Freed { served, cluster: _ } => {
+            Record::Freed { served, .. } => {
                 if let Names::Single(single) = &mut self.names {
-                    single.free(&served);
+                    single.free(served);
                 }
             }
+            Record::Change { cluster, .. }
+            | Record::Progress { cluster, .. }
+            | Record::Joined { cluster, .. }
+            | Record::Away { cluster, .. }
+            | Record::Claim { cluster, .. } => self.part(cluster).replay(&record),
         }
-        None
+        let marker = record.marker()?;
+        match record {
+            Record::Change { cluster, change, .. } => self.take_change(marker, &cluster, &change, effects),
+            Record::Claim { cluster, served, key, .. } => {
+                self.take_claim(marker, served, cluster, key, effects);
+                None
+            }
+            _ => {
+                effects.push(Effect { marker, what: Sight::Nothing });
+                None
+            }
+        }
     }
 
     fn take_change(
@@ -471,7 +466,6 @@ impl Log {
         change: &Change,
         effects: &mut Vec<Effect>,
     ) -> Option<ClusterName> {
-        self.part(cluster).record(change, marker);
         match &mut self.names {
             Names::Single(single) => {
                 effects.push(take_single(single, marker, cluster, change));
@@ -535,9 +529,6 @@ impl Log {
         key: ObjectKey,
         effects: &mut Vec<Effect>,
     ) {
-        if let Some(part) = self.clusters.get_mut(&cluster) {
-            part.last = Some(marker);
-        }
         match &mut self.names {
             Names::Single(single) => {
                 single.take(&served, &cluster, &key);

@@ -99,4 +99,18 @@ impl Record {
             Self::Progress { .. } | Self::Freed { .. } => None,
         }
     }
+
+    /// The cluster that it is about; a term is about none.
+    pub fn cluster(&self) -> Option<&ClusterName> {
+        match self {
+            Self::Change { cluster, .. }
+            | Self::Progress { cluster, .. }
+            | Self::Joined { cluster, .. }
+            | Self::Left { cluster, .. }
+            | Self::Away { cluster, .. }
+            | Self::Claim { cluster, .. }
+            | Self::Freed { cluster, .. } => Some(cluster),
+            Self::Term { .. } => None,
+        }
+    }
 }

@@ -136,7 +136,7 @@ impl Slot {
 
     fn unwatched_for(&self) -> Option<Duration> {
         match &*self.phase.borrow() {
-            Phase::Ready(resource) => resource.reader().unwatched_for(),
+            Phase::Ready(resource) => resource.reader().unwatched_for(std::time::Instant::now()),
             Phase::Loading | Phase::Failed(_) => None,
         }
     }

@@ -7,14 +7,14 @@ mod gather;
 mod housekeeping;
 mod ingest;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, SystemTime};
 
-use orrery_api::{ClusterName, Gvr};
+use orrery_api::{ClusterName, Gvr, ObjectKey, Uid};
 use orrery_cache::{Apply, FieldTable, Shape, Writer};
 use orrery_fleet::{AwayReason, Fleet, ListReason, Observation, ResourceInfo};
-use orrery_markers::{Change, ChangeKind, Log, MemberObject, MemberVersion, Presence};
+use orrery_markers::{Change, ChangeKind, Effect, Log, Marker, MemberObject, MemberVersion, Presence, Sight};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, info, info_span, warn};
@@ -81,6 +81,8 @@ struct Task {
     ingests: Ingests,
     /// What the staged records mean, not yet durable.
     waiting: Vec<Apply>,
+    /// Watches that began before it end with what waits: something went that nobody has the last state of.
+    expire_before: Option<Marker>,
     housekeeping: Housekeeping,
     label: OfResource,
 }
@@ -115,6 +117,7 @@ impl Task {
             shared: Arc::new(shared),
             writer,
             waiting: Vec::new(),
+            expire_before: None,
             housekeeping: Housekeeping::default(),
             inner,
             info,
@@ -233,13 +236,25 @@ impl Task {
     /// Sequences how a list differs from the log; the cluster takes part from then on.
     fn sequence_list(&mut self, cluster: &ClusterName, version: MemberVersion, identity: Arc<str>, objects: &[MemberObject]) {
         let changes: Vec<Change> = objects.iter().map(|object| object.change(ChangeKind::Modified)).collect();
-        let joins = !self.has_joined(cluster);
-        self.stage(Some(Bodies::many(objects)), |log, effects| {
+        let bodies = Some(Bodies::many(objects));
+        if self.has_joined(cluster) {
+            self.stage(bodies, |log, effects| log.relisted(cluster, version, &changes, effects));
+            return;
+        }
+        self.expire_before = self.expire_before.max(self.lost_while_away(cluster, objects));
+        self.stage(bodies, |log, effects| {
             log.relisted(cluster, version, &changes, effects);
-            if joins {
-                log.joined(cluster, identity, effects);
-            }
+            log.joined(cluster, identity, effects);
+            effects.iter_mut().for_each(hide_deletion);
         });
+    }
+
+    /// Since when the cluster was away, if it lost something in the meantime.
+    fn lost_while_away(&self, cluster: &ClusterName, objects: &[MemberObject]) -> Option<Marker> {
+        let listed: HashSet<&Uid> = objects.iter().map(|object| &object.uid).collect();
+        let log = self.log();
+        let part = log.cluster(cluster)?;
+        part.uids().any(|uid| !listed.contains(uid)).then(|| part.last()).flatten()
     }
 
     fn has_joined(&self, cluster: &ClusterName) -> bool {
@@ -270,10 +285,17 @@ impl Task {
     }
 }
 
+/// What a cluster lost while it was away is not shown, so nobody sees it go: those who knew it are told to list anew.
+fn hide_deletion(effect: &mut Effect) {
+    if matches!(effect.what, Sight::Delete { .. }) {
+        effect.what = Sight::Nothing;
+    }
+}
+
 /// The bodies that an observation brought, by key.
 enum Bodies<'a> {
     One(&'a MemberObject),
-    Many(HashMap<&'a orrery_api::ObjectKey, &'a MemberObject>),
+    Many(HashMap<&'a ObjectKey, &'a MemberObject>),
 }
 
 // === impl Bodies ===
@@ -287,7 +309,7 @@ impl<'a> Bodies<'a> {
         Self::Many(objects.iter().map(|object| (&object.key, object)).collect())
     }
 
-    fn get(&self, key: &orrery_api::ObjectKey) -> Option<&'a MemberObject> {
+    fn get(&self, key: &ObjectKey) -> Option<&'a MemberObject> {
         match self {
             Self::One(object) => (object.key == *key).then_some(*object),
             Self::Many(objects) => objects.get(key).copied(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use orrery_api::{ObjectKey, Uid};
 
-use crate::{Change, ChangeKind, Digest, Marker, MemberVersion};
+use crate::{Change, ChangeKind, Digest, Marker, MemberVersion, Record};
 
 /// An object as the log knows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,6 +120,11 @@ impl ClusterLog {
         self.objects.get(uid)
     }
 
+    /// The uids of its objects, in no order.
+    pub fn uids(&self) -> impl Iterator<Item = &Uid> {
+        self.objects.keys()
+    }
+
     /// The keys of its objects, in no order.
     pub fn keys(&self) -> impl Iterator<Item = &ObjectKey> {
         self.keys.keys()
@@ -148,8 +153,23 @@ impl ClusterLog {
         }
     }
 
+    /// Takes over a record of this cluster.
+    pub fn replay(&mut self, record: &Record) {
+        match record {
+            Record::Change { marker, change, .. } => self.record(change, *marker),
+            Record::Progress { complete, latest, .. } => self.clock = Some(Clock { complete: *complete, latest: *latest }),
+            Record::Joined { marker, identity, .. } => {
+                (self.identity, self.presence, self.last) = (Some(identity.clone()), Presence::Joined, Some(*marker));
+            }
+            Record::Away { marker, .. } => (self.presence, self.last) = (Presence::Away, Some(*marker)),
+            Record::Left { .. } => *self = Self::new(),
+            Record::Claim { marker, .. } => self.last = Some(*marker),
+            Record::Term { .. } | Record::Freed { .. } => {}
+        }
+    }
+
     /// Takes over a change that is in the log at `marker`.
-    pub(crate) fn record(&mut self, change: &Change, marker: Marker) {
+    fn record(&mut self, change: &Change, marker: Marker) {
         let Change { key, uid, version, digest, kind, terminating } = change.clone();
         self.last = Some(marker);
         if kind == ChangeKind::Deleted {

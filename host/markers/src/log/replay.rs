@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 
 use orrery_api::{ClusterName, Uid};
 
-use super::{Entry, Log};
+use super::{ClusterLog, Entry};
 use crate::{Change, ChangeKind, MemberVersion, Record};
 
 /// Holds one cluster's replayed list and watch against the log.
@@ -52,18 +52,12 @@ pub struct Mismatch(String);
 // === impl Replay ===
 
 impl Replay {
-    /// Prepares for `cluster`, whose list will be at a version that `log` had completed and whose records after `log` are
-    /// those of `tail`. `None` where the tail has its membership change: then nothing before the head can be replayed.
-    pub fn new(log: &Log, tail: &[Record], cluster: &ClusterName, from: MemberVersion) -> Option<Self> {
-        let part = log.cluster(cluster)?;
+    /// Prepares for a cluster whose list will be at `from`, which its `part` had completed, and whose later records are those
+    /// of `tail` that name it; none of them changes its membership.
+    pub fn new(part: &ClusterLog, tail: &[Record], cluster: &ClusterName, from: MemberVersion) -> Self {
         let mut replay = Self {
             objects: part.objects.clone(),
-            gone: part
-                .gone
-                .iter()
-                .map(|(uid, gone)| (uid.clone(), gone.version))
-                .filter(|(_, version)| version.is_after(from))
-                .collect(),
+            gone: part.gone.iter().map(|(uid, gone)| (uid.clone(), gone.version)).filter(|(_, version)| version.is_after(from)).collect(),
             expected: HashMap::new(),
             open: BTreeMap::new(),
             latest: part.clock.map(|clock| clock.latest),
@@ -79,23 +73,16 @@ impl Replay {
         for (uid, version, deleted) in beyond {
             replay.expect(uid, version, deleted);
         }
-        for record in tail {
+        for record in tail.iter().filter(|record| record.cluster() == Some(cluster)) {
             match record {
-                Record::Change { cluster: of, change, .. } if of == cluster => {
+                Record::Change { change, .. } => {
                     replay.expect(change.uid.clone(), change.version, change.kind == ChangeKind::Deleted);
                 }
-                Record::Progress { cluster: of, latest, .. } if of == cluster => replay.latest = Some(*latest),
-                Record::Joined { cluster: of, .. }
-                | Record::Left { cluster: of, .. }
-                | Record::Away { cluster: of, .. }
-                    if of == cluster =>
-                {
-                    return None;
-                }
+                Record::Progress { latest, .. } => replay.latest = Some(*latest),
                 _ => {}
             }
         }
-        Some(replay)
+        replay
     }
 
     /// Holds the list at `at` against the log. Says, for each object, whether the log has just this state of it; the

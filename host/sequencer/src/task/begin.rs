@@ -14,7 +14,7 @@ use tracing::{info, warn};
 
 use super::apply::apply_of;
 use super::commit::now_micros;
-use super::gather::{From, Gathering, Listed, Next, Recovering, State};
+use super::gather::{Gathering, Listed, Next, Recovering, State};
 use super::{BATCH_MAX, Stopped, Task};
 use crate::resource::{ClusterPhase, ClusterState};
 
@@ -252,7 +252,10 @@ impl Task {
             let is_away = |state: &ClusterState| matches!(state.phase, ClusterPhase::Away { .. });
             clusters.iter().filter(|(_, state)| is_away(state)).map(|(name, _)| name.clone()).collect()
         };
-        for cluster in away.into_iter().filter(|cluster| self.has_joined(cluster)) {
+        for cluster in away {
+            if !self.has_joined(&cluster) {
+                continue;
+            }
             self.stage(None, |log, effects| log.away(&cluster, effects));
         }
     }
@@ -299,13 +302,14 @@ fn clusters_without(log: &Log, tail: &[Record], gathered: &[Gathering]) -> Vec<C
 
 /// Where the ring can begin: after the last record of each cluster whose history did not come back.
 fn floor(log: &Log, tail: &[Record], gathered: &[Gathering]) -> Option<Marker> {
-    let has_history = |cluster: &ClusterName| {
-        gathered.iter().any(|gathering| {
-            gathering.member.name() == cluster && matches!(&gathering.state, State::Replayed(replaying) if replaying.from == From::Tail)
-        })
+    let since = |cluster: &ClusterName| {
+        let gathering = gathered.iter().find(|gathering| gathering.member.name() == cluster)?;
+        if let State::Replayed(replaying) = &gathering.state { Some(replaying.since) } else { None }
     };
-    let lacks_body = |record: &&Record| match record {
-        Record::Change { cluster, .. } | Record::Claim { cluster, .. } | Record::Left { cluster, .. } => !has_history(cluster),
+    let lacks_body = |(place, record): &(usize, &Record)| match record {
+        Record::Change { cluster, .. } | Record::Claim { cluster, .. } | Record::Left { cluster, .. } => {
+            since(cluster).is_none_or(|since| *place < since)
+        }
         Record::Term { .. } | Record::Progress { .. } | Record::Joined { .. } | Record::Away { .. } | Record::Freed { .. } => false,
     };
     // A list is held against the log's head, so where one of a known cluster came nothing before the head can be shown.
@@ -316,7 +320,7 @@ fn floor(log: &Log, tail: &[Record], gathered: &[Gathering]) -> Option<Marker> {
     if gathered.iter().any(|gathering| matches!(gathering.state, State::Listed(_)) && is_known(gathering.member.name())) {
         return tail.iter().rev().find_map(Record::marker);
     }
-    tail.iter().rev().find(lacks_body).and_then(Record::marker)
+    tail.iter().enumerate().rev().find(lacks_body).and_then(|(_, record)| record.marker())
 }
 
 /// Why a member that nobody has seen is away.

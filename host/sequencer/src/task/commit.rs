@@ -33,6 +33,9 @@ impl Task {
 
     fn show(&mut self) {
         let batch = std::mem::take(&mut self.waiting);
+        if let Some(marker) = self.expire_before.take() {
+            self.writer.expire_started_before(marker);
+        }
         self.inner.metrics.records.get_or_create(&self.label).inc_by(batch.len().try_into().unwrap_or(u64::MAX));
         let not_shown = self.writer.apply(batch, Instant::now());
         self.report(not_shown);

@@ -12,9 +12,9 @@ use std::time::Duration;
 
 use orrery_api::ClusterName;
 use orrery_fleet::{AwayReason, Member, Observation, Start};
-use orrery_markers::{Change, ChangeKind, Log, MemberObject, MemberVersion, Mismatch, Presence, Record, Replay, Step};
+use orrery_markers::{Change, ChangeKind, ClusterLog, Log, MemberObject, MemberVersion, Mismatch, Presence, Record, Replay, Step};
 use tokio::time::Instant;
-use tracing::{info, warn};
+use tracing::warn;
 
 /// How long a replayed watch may take to bring what the log has.
 const REPLAY_MAX: Duration = Duration::from_secs(10);
@@ -48,15 +48,16 @@ pub(super) enum State {
 /// A cluster's state at an earlier version, and the events from there.
 pub(super) struct Replaying {
     replay: Replay,
-    pub(super) from: From,
+    /// The place in the log's tail from which there are bodies.
+    pub(super) since: usize,
     /// What list and watch brought of what the log has.
     pub(super) bodies: Vec<MemberObject>,
 }
 
 /// Where a replay begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum From {
-    /// Where the recovered log begins: the ring can be filled from there.
+enum From {
+    /// Where the recovered log begins, or where the cluster joined after that: the ring can be filled from there.
     Tail,
     /// At the log's head: without history.
     Head,
@@ -158,11 +159,11 @@ impl Gathering {
             return Err("it is another cluster now".to_owned());
         }
         let from = if at == resume.from { From::Tail } else { From::Head };
-        let replay = recovering.replay(self.member.name(), from, at).ok_or("its membership changed in the meantime")?;
+        let (replay, since) = recovering.replay(self.member.name(), from, at);
         let changes: Vec<Change> = objects.iter().map(|object| object.change(ChangeKind::Modified)).collect();
         let recorded = replay.list(at, &changes).map_err(|mismatch| mismatch.to_string())?;
         let bodies = objects.into_iter().zip(recorded).filter_map(|(object, recorded)| recorded.then_some(object)).collect();
-        Ok(State::Replaying(Replaying { replay, from, bodies }, Instant::now()))
+        Ok(State::Replaying(Replaying { replay, since, bodies }, Instant::now()))
     }
 
     fn settle(&mut self) {
@@ -212,52 +213,26 @@ impl Replaying {
 impl Recovering<'_> {
     /// Where `cluster` can be resumed; nowhere if the log does not have all of it.
     fn resume(&self, cluster: &ClusterName) -> Option<Resume> {
-        let part = self.log.cluster(cluster)?;
-        let clock = part.clock()?;
-        let from = clock.complete;
-        let replayable = part.presence() == Presence::Joined && Replay::new(self.log, self.tail, cluster, from).is_some();
-        if replayable {
-            let identity = part.identity()?.clone();
-            let at_head = self.complete_at_head(cluster).unwrap_or(from);
-            return Some(Resume { identity, from, at_head });
-        }
-        let head = self.at_head();
-        let part = head.cluster(cluster).filter(|part| part.presence() == Presence::Joined)?;
-        let at_head = part.clock()?.complete;
-        info!(%cluster, "its membership changed lately: resuming at the head");
-        Some(Resume { identity: part.identity()?.clone(), from: at_head, at_head })
+        let (part, since) = self.log.settled(cluster, self.tail);
+        let (clock, identity) = (part.clock()?, part.identity()?.clone());
+        let joined = part.presence() == Presence::Joined;
+        let at_head = at_head(part, &self.tail[since..], cluster).clock()?.complete;
+        joined.then_some(Resume { identity, from: clock.complete, at_head })
     }
 
-    fn replay(&self, cluster: &ClusterName, from: From, at: MemberVersion) -> Option<Replay> {
+    /// A replay of `cluster` from `at`, and the place in the tail from which it brings bodies.
+    fn replay(&self, cluster: &ClusterName, from: From, at: MemberVersion) -> (Replay, usize) {
+        let (part, since) = self.log.settled(cluster, self.tail);
         match from {
-            From::Tail => Replay::new(self.log, self.tail, cluster, at),
-            From::Head => Replay::new(&self.at_head(), &[], cluster, at),
+            From::Tail => (Replay::new(&part, &self.tail[since..], cluster, at), since),
+            From::Head => (Replay::new(&at_head(part, &self.tail[since..], cluster), &[], cluster, at), self.tail.len()),
         }
     }
+}
 
-    fn complete_at_head(&self, cluster: &ClusterName) -> Option<MemberVersion> {
-        let mut complete = self.log.cluster(cluster)?.clock()?.complete;
-        for record in self.tail {
-            let seen = match record {
-                Record::Progress { cluster: of, complete, .. } if of == cluster => *complete,
-                Record::Change { cluster: of, change, .. } if of == cluster => {
-                    MemberVersion::from_number(change.version.number().saturating_sub(1))
-                }
-                _ => continue,
-            };
-            let is_set = matches!(record, Record::Progress { .. });
-            if is_set || seen.is_after(complete) {
-                complete = seen;
-            }
-        }
-        Some(complete)
+fn at_head(mut part: ClusterLog, tail: &[Record], cluster: &ClusterName) -> ClusterLog {
+    for record in tail.iter().filter(|record| record.cluster() == Some(cluster)) {
+        part.replay(record);
     }
-
-    fn at_head(&self) -> Log {
-        let mut log = self.log.clone();
-        for record in self.tail {
-            log.replay(record.clone(), &mut Vec::new());
-        }
-        log
-    }
+    part
 }
