@@ -5,6 +5,7 @@ mod cluster;
 mod object;
 mod resource;
 
+pub mod config;
 pub mod status;
 
 pub use cluster::{ClusterName, ClusterNameError};

@@ -1,0 +1,195 @@
+//! The configuration file of `orrery serve`: YAML with all that the flags say, under the same names.
+//!
+//! ```yaml
+//! apiVersion: config.orrery.dev/v1alpha1
+//! kind: Configuration
+//! contexts: [east, west]
+//! listen: 127.0.0.1:6443
+//! ```
+//!
+//! Every key may be left out; what a flag or an `ORRERY_…` variable says goes before it. A key that is not known is an
+//! error that names the nearest right one.
+
+mod quantity;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use serde::Deserialize;
+use serde_saphyr::{DefaultMessageFormatter, MessageFormatter as _};
+
+use crate::{ClusterName, Stamp};
+
+pub use quantity::{ByteSize, ParseByteSizeError};
+
+/// What stands in `apiVersion`.
+pub const API_VERSION: &str = "config.orrery.dev/v1alpha1";
+
+/// What stands in `kind`.
+pub const KIND: &str = "Configuration";
+
+/// The file's content.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct Config {
+    api_version: String,
+    kind: String,
+    /// Kubeconfig files to take contexts from, merged as `KUBECONFIG` is.
+    pub kubeconfigs: Option<Vec<PathBuf>>,
+    /// Contexts whose clusters are members.
+    pub contexts: Option<Vec<String>>,
+    /// Whether every context is a member.
+    pub all_contexts: Option<bool>,
+    /// Members under names of their own.
+    pub members: Option<Vec<MemberSource>>,
+    /// Address and port to serve on; port 0 takes a free one.
+    pub listen: Option<SocketAddr>,
+    /// DIR: markers, certificates, kubeconfig.
+    pub data: Option<PathBuf>,
+    /// Where markers live.
+    pub store: Option<Store>,
+    /// How an object says which cluster holds it.
+    pub stamp: Option<Stamp>,
+    /// Most bytes that the cache may hold, over all resources.
+    pub cache_bytes_max: Option<ByteSize>,
+    /// Namespaces that are observed one by one, for credentials that may not list over all.
+    pub namespaces: Option<Vec<String>>,
+    /// Certificates.
+    pub tls: Tls,
+    /// What is logged, and how.
+    pub log: Log,
+}
+
+/// A member under a name of its own.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MemberSource {
+    /// Its name in the fleet.
+    pub name: ClusterName,
+    /// The kubeconfig file that names its cluster.
+    pub kubeconfig: PathBuf,
+    /// The context in it; the file's current one, where left out.
+    #[serde(default)]
+    pub context: Option<String>,
+}
+
+/// Certificates to serve with and to trust.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct Tls {
+    /// PEM certificate chain to serve with, leaf first; the host's own CA makes one, where left out.
+    pub cert_file: Option<PathBuf>,
+    /// PEM private key of it.
+    pub private_key_file: Option<PathBuf>,
+    /// PEM certificates of CAs whose clients are let in, besides the host's own.
+    #[serde(rename = "clientCAFile")]
+    pub client_ca_file: Option<PathBuf>,
+    /// Further DNS names and IP addresses of the host's own certificate.
+    pub sans: Option<Vec<String>>,
+}
+
+/// What is logged, and how.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Log {
+    /// Text or JSON.
+    pub format: Option<LogFormat>,
+    /// The least level, as `info`, or a filter by module, as `info,orrery_fleet=debug`.
+    pub level: Option<String>,
+}
+
+/// Where markers live.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Store {
+    /// In one file of DIR.
+    #[default]
+    Embedded,
+    /// In memory: after a restart every client lists anew.
+    Memory,
+}
+
+/// How log lines are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// For people.
+    #[default]
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// Why a text is no configuration.
+#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
+#[error("{place}: {problem}")]
+pub struct ConfigError {
+    /// Where in the text.
+    pub place: Place,
+    /// What is wrong, and what would be right.
+    pub problem: String,
+}
+
+/// A place in a text, counted from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Line.
+    pub line: u64,
+    /// Column, in characters.
+    pub column: u64,
+}
+
+// === impl Config ===
+
+impl Config {
+    /// The configuration that `yaml` spells.
+    pub fn parse(yaml: &str) -> Result<Self, ConfigError> {
+        let config: Self = serde_saphyr::from_str(yaml).map_err(|error| ConfigError::of(&error))?;
+        if config.api_version == API_VERSION && config.kind == KIND {
+            return Ok(config);
+        }
+        let (version, kind) = (&config.api_version, &config.kind);
+        let problem = format!(
+            "this is no configuration that is known: apiVersion is {version:?} and kind {kind:?}; \
+             write `apiVersion: {API_VERSION}` and `kind: {KIND}`"
+        );
+        Err(ConfigError { place: Place { line: 1, column: 1 }, problem })
+    }
+}
+
+// === impl ConfigError ===
+
+impl ConfigError {
+    fn of(error: &serde_saphyr::Error) -> Self {
+        let error = error.without_snippet();
+        let place = error.location().map_or(Place { line: 1, column: 1 }, |location| Place {
+            line: location.line(),
+            column: location.column(),
+        });
+        let problem = match error {
+            serde_saphyr::Error::SerdeUnknownField { field, expected, .. } => unknown("key", field, expected),
+            serde_saphyr::Error::SerdeUnknownVariant { variant, expected, .. } => unknown("value", variant, expected),
+            other => DefaultMessageFormatter.format_message(other).into_owned(),
+        };
+        Self { place, problem }
+    }
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "line {}, column {}", self.line, self.column)
+    }
+}
+
+/// Names the nearest of `known` where it is near enough to be meant, and all of them where none is.
+fn unknown(what: &str, written: &str, known: &[&str]) -> String {
+    let distance = |name: &str| strsim::damerau_levenshtein(&name.to_lowercase(), &written.to_lowercase());
+    let nearest = known.iter().copied().min_by_key(|name| distance(name));
+    match nearest.filter(|name| distance(name) <= 1 + written.chars().count() / 3) {
+        Some(name) => format!("unknown {what} `{written}`; did you mean `{name}`?"),
+        None => format!("unknown {what} `{written}`; known here are {}", known.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests;
