@@ -133,17 +133,28 @@ pub fn start_all<const N: usize>(specs: [ClusterSpec; N]) -> Result<[Cluster; N]
     started.try_into().map_err(|_| anyhow!("as many clusters are started as were asked for"))
 }
 
+/// All are waited for before the first failure is given, and then none is left running.
 fn start_each(specs: Vec<ClusterSpec>) -> Result<Vec<Cluster>> {
     for spec in &specs {
         programs(spec.minor)?;
     }
-    std::thread::scope(|scope| {
+    let started: Vec<Result<Cluster>> = std::thread::scope(|scope| {
         let starting: Vec<_> = specs.into_iter().map(|spec| scope.spawn(|| spec.start())).collect();
-        let joined =
-            starting.into_iter().map(|thread| thread.join().map_err(|_| anyhow!("starting a cluster panicked"))?);
-        // All are waited for before the first failure is given, so that none is left half started.
-        joined.collect::<Vec<Result<Cluster>>>().into_iter().collect()
-    })
+        let joined = starting.into_iter().map(|thread| thread.join());
+        joined.map(|started| started.unwrap_or_else(|_| bail!("starting a cluster panicked"))).collect()
+    });
+    let (mut running, mut failed) = (Vec::new(), Vec::new());
+    for result in started {
+        match result {
+            Ok(cluster) => running.push(cluster),
+            Err(error) => failed.push(error),
+        }
+    }
+    if let Some(error) = failed.into_iter().next() {
+        running.iter_mut().try_for_each(Cluster::stop)?;
+        return Err(error);
+    }
+    Ok(running)
 }
 
 // === impl Cluster ===

@@ -14,7 +14,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 
 use crate::commands::say;
+use crate::host::{Profile, binary};
 use crate::places::{cargo_target, repository};
+use crate::toolchain::{Minor, programs, progress};
 
 pub(crate) use counts::Counts;
 
@@ -46,6 +48,8 @@ pub(crate) enum Runs {
 enum Step {
     /// `cargo test` with these arguments.
     Cargo(&'static [&'static str]),
+    /// Builds what clusters and the host run, where a reader sees it: what tests say while they pass is not shown.
+    Programs,
     /// A check that passes or fails as a whole, as formatting.
     Check(&'static str, fn() -> Result<Command>),
 }
@@ -96,14 +100,14 @@ pub(crate) const SUITES: &[Suite] = &[
         about: "the host over real clusters, and every fault done to them",
         minutes: 5,
         runs: Runs::Always,
-        steps: &[Step::Cargo(&["--package=orrery-real", "--", TESTS_AT_ONCE])],
+        steps: &[Step::Programs, Step::Cargo(&["--package=orrery-real", "--", TESTS_AT_ONCE])],
     },
     Suite {
         name: "compat",
         about: "real clients as judges: kubectl and client-go informers",
         minutes: 3,
         runs: Runs::Always,
-        steps: &[Step::Cargo(&["--package=orrery-compat", "--", TESTS_AT_ONCE])],
+        steps: &[Step::Programs, Step::Cargo(&["--package=orrery-compat", "--", TESTS_AT_ONCE])],
     },
     Suite {
         name: "versions",
@@ -149,6 +153,12 @@ impl Step {
                 let (package, tests) = args.split_at(args.iter().position(|&arg| arg == "--").unwrap_or(args.len()));
                 let mut cargo = cargo("test")?;
                 counted(cargo.arg("--no-fail-fast").args(package).args(tests))
+            }
+            Self::Programs => {
+                let built =
+                    programs(Minor::NEWEST).and_then(|_| progress("building the host", || binary(Profile::Dev)));
+                let built = built.inspect_err(|error| eprintln!("dev: {error:#}"));
+                Ok(if built.is_ok() { Counts::default() } else { Counts::one_failed() })
             }
             Self::Check(name, command) => {
                 eprintln!("dev: checking {name} ...");

@@ -1,2 +1,20 @@
-//! Tests on real clusters; they stand in `tests/`, one file for each promise. The parts that they share are those of
-//! `orrery-harness`.
+//! What tests on real clusters share beside `orrery-harness`; the tests themselves stand in `tests/`, one file for each
+//! promise.
+//!
+//! Three parties take part in a fault: a [`Churn`] writes to the members behind the host's back, a [`Recorder`] follows
+//! a collection through the host and holds what it sees against the laws of the API, and a [`Bystander`] asks for
+//! things that have nothing to do with the fault and must be answered all the time. At the end [`check_union`] compares
+//! what the host shows with what the members hold.
+
+mod bystander;
+mod churn;
+mod essence;
+mod kind;
+mod recorder;
+mod union;
+
+pub use bystander::{Answers, Bystander};
+pub use churn::{Churn, Written};
+pub use kind::{COMETS, Kind};
+pub use recorder::{Recorder, Recording};
+pub use union::{Held, Shown, check_union, held, list_version, shown, union_is_shown};

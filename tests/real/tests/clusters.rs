@@ -1,9 +1,11 @@
 //! What the other tests take for granted of the real clusters that they start, and of the faults done to them.
 
+use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use orrery_harness::{Client, Cluster, ClusterSpec, eventually, start_all};
+use orrery_harness::{Client, Cluster, ClusterSpec, eventually, repository, start_all};
 use serde_json::json;
 
 const SOON: Duration = Duration::from_secs(20);
@@ -107,7 +109,28 @@ fn a_dropped_cluster_leaves_no_process_and_no_file() -> Result<()> {
     let (pid, dir, client) = (cluster.apiserver().pid(), cluster.dir().to_owned(), cluster.client()?);
     drop::<Cluster>(cluster);
     assert!(!dir.exists());
-    assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists());
+    assert!(!Path::new(&format!("/proc/{pid}")).exists());
     assert!(answers(&client).is_err());
+    Ok(())
+}
+
+#[test]
+fn a_kept_cluster_outlives_the_command_that_started_it_until_it_is_taken_down() -> Result<()> {
+    let name = format!("kept-{}", std::process::id());
+    let dev = |args: &[&str]| -> Result<String> {
+        let output = Command::new(repository().join("dev")).arg("clusters").args(args).arg(&name).output()?;
+        ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        Ok(String::from_utf8(output.stdout)?)
+    };
+    let said = dev(&["up"])?;
+    let kubeconfig = said.trim().strip_prefix(&format!("{name} ")).context("a line NAME KUBECONFIG")?;
+    let client = Client::from_kubeconfig(Path::new(kubeconfig))?;
+    let answered = answers(&client);
+    let second = dev(&["up"]);
+    assert_eq!(dev(&["down"])?, format!("{name} ended\n"));
+    answered?;
+    assert!(second.is_err(), "a name is started once");
+    assert!(answers(&client).is_err());
+    assert!(dev(&["down"]).is_err(), "there is none any more");
     Ok(())
 }
