@@ -1,0 +1,129 @@
+//! client-go's informers as judge: over three clusters under churn, while the host is killed again and again and one
+//! member goes away and comes back.
+
+use std::collections::BTreeMap;
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Result, bail, ensure};
+use orrery_compat::{Informers, Object, Report, Request};
+use orrery_harness::{Cluster, ClusterSpec, Host, HostSpec, eventually, start_all};
+use orrery_real::{COMETS, Churn, Kind};
+
+const KILLS: usize = 5;
+const SETTLED_LIMIT: Duration = Duration::from_secs(30);
+
+#[test]
+fn informers_hold_the_union_after_the_host_was_killed_five_times_and_a_member_was_away() -> Result<()> {
+    let mut clusters = start_all(["east", "west", "north"].map(ClusterSpec::bare))?;
+    clusters.iter().try_for_each(serve_comets)?;
+    let [east, west, north] = &clusters;
+    let churn = Churn::start(&[east, west, north], &Kind::ALL, Duration::from_millis(10))?;
+    let mut host = HostSpec::new().member(east).member(west).member(north).start()?;
+    let scratch = tempfile::tempdir()?;
+    let mut informers = Informers::start(&host.kubeconfig(), &scratch.path().join("informers.log"))?;
+    for kill in 0..KILLS {
+        thread::sleep(Duration::from_secs(1));
+        // The third member is frozen over one start of the host, and killed over part of another run.
+        match kill {
+            1 => clusters[2].pause()?,
+            2 => clusters[2].resume()?,
+            3 => clusters[2].kill_apiserver()?,
+            _ => {}
+        }
+        kill_and_restart(&mut host)?;
+        if kill == 3 {
+            clusters[2].start_apiserver()?;
+        }
+    }
+    churn.stop()?;
+    let report = settle(&mut informers, &clusters)?;
+    ensure!(report.faults.is_empty(), "laws were broken: {:#?}", report.faults);
+    for kind in Kind::ALL {
+        let asked: Vec<_> = report.requests.iter().filter(|one| one.resource == kind.resource()).collect();
+        check_requests(kind, &asked)?;
+    }
+    ensure!(!host.log().contains("panicked"), "the host panicked");
+    Ok(())
+}
+
+#[test]
+fn informers_of_a_kube_apiserver_hold_what_it_holds() -> Result<()> {
+    let clusters = [ClusterSpec::bare("east").start()?];
+    serve_comets(&clusters[0])?;
+    let churn = Churn::start(&[&clusters[0]], &Kind::ALL, Duration::from_millis(10))?;
+    let scratch = tempfile::tempdir()?;
+    let mut informers = Informers::start(&clusters[0].kubeconfig(), &scratch.path().join("informers.log"))?;
+    thread::sleep(Duration::from_secs(3));
+    churn.stop()?;
+    let report = settle(&mut informers, &clusters)?;
+    ensure!(report.faults.is_empty(), "laws were broken: {:#?}", report.faults);
+    for kind in Kind::ALL {
+        let asked: Vec<_> = report.requests.iter().filter(|one| one.resource == kind.resource()).collect();
+        check_requests(kind, &asked)?;
+    }
+    Ok(())
+}
+
+fn serve_comets(cluster: &Cluster) -> Result<()> {
+    cluster.kubectl().apply(COMETS)?;
+    cluster.kubectl().ok(&["wait", "--for=condition=Established", "crd/comets.sky.example.com", "--timeout=20s"])?;
+    Ok(())
+}
+
+fn kill_and_restart(host: &mut Host) -> Result<()> {
+    host.kill9()?;
+    host.restart()
+}
+
+/// Waits until every store holds what the members hold, and gives the report that shows it.
+fn settle(informers: &mut Informers, members: &[Cluster]) -> Result<Report> {
+    eventually("every store is the union of the members", SETTLED_LIMIT, || {
+        let report = informers.report()?;
+        let mut held: BTreeMap<String, (String, Object)> = BTreeMap::new();
+        let mut counts = BTreeMap::new();
+        for member in members {
+            for (resource, objects) in Informers::list(&member.kubeconfig())?.objects {
+                *counts.entry(resource).or_insert(0) += objects.len();
+                held.extend(objects.into_iter().map(|one| (one.uid.clone(), (member.name().to_owned(), one))));
+            }
+        }
+        for (resource, objects) in &report.objects {
+            let count = counts.get(resource).copied().unwrap_or(0);
+            ensure!(objects.len() == count, "{resource}: {} in the store, {count} in the members", objects.len());
+            objects.iter().try_for_each(|object| check_object(object, &held))?;
+        }
+        Ok(report)
+    })
+}
+
+fn check_object(object: &Object, held: &BTreeMap<String, (String, Object)>) -> Result<()> {
+    let Some((cluster, one)) = held.get(&object.uid) else { bail!("no member holds {object:?}") };
+    ensure!(object.content == one.content, "held as {one:?}, shown as {object:?}");
+    ensure!(object.cluster.is_empty() || object.cluster == *cluster, "{object:?} is {cluster}'s");
+    let qualified = format!("{}.{cluster}", one.name);
+    ensure!(object.name == one.name || object.name.starts_with(&qualified), "{one:?} is named {}", object.name);
+    Ok(())
+}
+
+/// One WatchList, the LIST by which the detector checks it, and from then on nothing but watches from a version.
+fn check_requests(kind: Kind, asked: &[&Request]) -> Result<()> {
+    let is = |request: &Request, word: &str| request.query.split('&').any(|part| part == word);
+    let answered: Vec<_> = asked.iter().filter(|one| one.status != 0).collect();
+    let watch_lists = answered.iter().filter(|one| is(one, "sendInitialEvents=true")).count();
+    let lists = answered.iter().filter(|one| !is(one, "watch=true")).count();
+    let detector =
+        answered.iter().filter(|one| is(one, "resourceVersionMatch=Exact") && !is(one, "watch=true")).count();
+    let told = || format!("{}: {asked:#?}", kind.resource());
+    ensure!(watch_lists == 1, "{watch_lists} WatchLists of {}", told());
+    ensure!(lists == 1 && detector == 1, "{lists} lists, {detector} by the detector, of {}", told());
+    let resumed = |one: &&&&Request| {
+        is(one, "watch=true")
+            && !is(one, "sendInitialEvents=true")
+            && one.query.contains("resourceVersion=")
+            && !is(one, "resourceVersion=0")
+    };
+    ensure!(answered.iter().filter(resumed).count() + 2 == answered.len(), "other requests of {}", told());
+    ensure!(answered.iter().all(|one| one.status == 200), "a request was refused of {}", told());
+    Ok(())
+}
