@@ -4,6 +4,8 @@
 //! Members' objects are never reshaped here: bodies pass as the bytes that the member sent.
 
 mod discovery;
+#[cfg(test)]
+mod fake;
 mod fault;
 mod fleet;
 mod jitter;

@@ -206,3 +206,6 @@ impl AwayClass {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

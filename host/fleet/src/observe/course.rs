@@ -248,3 +248,6 @@ fn load_at(mut versions: impl Iterator<Item = MemberVersion>) -> Load {
         None => Load::Latest { why: ListReason::ResumeRefused },
     }
 }
+
+#[cfg(test)]
+mod tests;
