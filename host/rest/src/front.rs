@@ -1,0 +1,73 @@
+//! The way of one request: taken apart, admitted, routed, answered, counted.
+
+mod admission;
+mod answer;
+mod own;
+mod paths;
+mod resource;
+mod tracked;
+
+use std::sync::Arc;
+
+use orrery_fleet::Fleet;
+use orrery_sequencer::Sequencer;
+use prometheus_client::registry::Registry;
+use tokio_util::sync::CancellationToken;
+
+use crate::discovery::Discovered;
+use crate::health::Check;
+use crate::{Metrics, Settings};
+
+use admission::Admission;
+use resource::Printers;
+
+/// All that the front serves from.
+#[derive(Clone)]
+pub struct Front {
+    /// The members.
+    pub fleet: Fleet,
+    /// The clocked resources.
+    pub sequencer: Sequencer,
+    /// Bounds and times.
+    pub settings: Settings,
+    /// What the front shows of itself; register it in `registry`.
+    pub metrics: Metrics,
+    /// What `/metrics` prints.
+    pub registry: Arc<Registry>,
+    /// What `/readyz` depends on, beside not being shut down.
+    pub checks: Arc<[Check]>,
+}
+
+/// The front at work.
+pub(crate) struct Service {
+    front: Front,
+    /// Host and port, as legacy discovery tells them to clients.
+    address: String,
+    admission: Admission,
+    discovered: Discovered,
+    printers: Printers,
+    shutdown: CancellationToken,
+}
+
+// === impl Service ===
+
+impl Service {
+    pub(crate) fn new(front: Front, address: String, shutdown: CancellationToken) -> Self {
+        let admission = Admission::new(&front.settings, &front.metrics);
+        let (discovered, printers) = (Discovered::default(), Printers::default());
+        Self { front, address, admission, discovered, printers, shutdown }
+    }
+
+    pub(crate) fn settings(&self) -> &Settings {
+        &self.front.settings
+    }
+
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.front.metrics
+    }
+
+    /// Waits until no request is in flight.
+    pub(crate) async fn idle(&self) {
+        self.admission.idle().await;
+    }
+}

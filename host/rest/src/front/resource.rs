@@ -1,0 +1,235 @@
+//! Requests on resources: LIST and WATCH from the cache, GET with a look at the member, and what is not served here.
+
+mod get;
+mod printers;
+
+use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime};
+
+use futures::stream;
+use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, WARNING};
+use http::{Request, Response};
+use http_body::Frame;
+use http_body_util::{BodyExt as _, StreamBody};
+use orrery_api::ClusterName;
+use orrery_fleet::ResourceInfo;
+use orrery_sequencer::{ClusterPhase, NotReady, Resource};
+
+use super::Service;
+use crate::body::{Body, Encoding};
+use crate::negotiate::{Accepted, Form, object_form};
+use crate::options::ListOptions;
+use crate::read::{self, Rendering, Scope, Sight, WatchSettings};
+use crate::request::{RequestInfo, ResourceRequest, Verb};
+use crate::status::Status;
+
+pub(super) use printers::Printers;
+
+// === impl Service ===
+
+impl Service {
+    /// Answers a request on a resource.
+    pub(super) async fn resource(
+        &self,
+        info: &RequestInfo,
+        asked: &ResourceRequest,
+        request: Request<Body>,
+        encoding: Encoding,
+    ) -> Result<Response<Body>, Status> {
+        let documents = self.documents();
+        let Some(served) = documents.catalog.find(&asked.gvr).filter(|served| fits(asked, served)) else {
+            return self.absent();
+        };
+        match (asked.verb, &asked.subresource) {
+            (Verb::List, None) if served.is_observable() => self.list(info, asked, request.headers(), encoding).await,
+            (Verb::Watch, None) if served.is_observable() => self.watch(info, asked, request.headers()).await,
+            (Verb::Get, None) if served.is_observable() => self.get(info, asked, request.headers(), encoding).await,
+            (Verb::Get, Some(subresource)) if served.is_observable() => {
+                self.get_subresource(info, asked, served, subresource, request, encoding).await
+            }
+            _ => Err(not_here(asked, served)),
+        }
+    }
+
+    async fn list(
+        &self,
+        info: &RequestInfo,
+        asked: &ResourceRequest,
+        headers: &HeaderMap,
+        encoding: Encoding,
+    ) -> Result<Response<Body>, Status> {
+        let Accepted { form, pretty } = accepted(headers)?;
+        if let Form::Partial(_) = form {
+            return Err(not_acceptable("PartialObjectMetadata", "is a list"));
+        }
+        let options = ListOptions::parse(&info.query, false)?;
+        let resource = self.begun(asked).await?;
+        let (shape, knows) = (resource.reader().shape(), |marker| resource.knows(marker));
+        let scope = Scope::new(asked, shape);
+        let selection = scope.selection(&options, shape)?;
+        let rendering = self.rendering(form, info, asked).await?;
+        let encoding = Encoding { pretty: pretty || encoding.pretty, ..encoding };
+        let mut response =
+            read::list(resource.reader(), &knows, &scope, &options, selection, rendering, encoding).await?;
+        warn(&mut response, &resource);
+        Ok(response)
+    }
+
+    async fn watch(
+        &self,
+        info: &RequestInfo,
+        asked: &ResourceRequest,
+        headers: &HeaderMap,
+    ) -> Result<Response<Body>, Status> {
+        let Accepted { form, .. } = accepted(headers)?;
+        let options = ListOptions::parse(&info.query, true)?;
+        let resource = self.begun(asked).await?;
+        let (shape, knows) = (resource.reader().shape(), |marker| resource.knows(marker));
+        let scope = Scope::new(asked, shape);
+        let selection = scope.selection(&options, shape)?;
+        let rendering = self.rendering(form, info, asked).await?;
+        let lasts = options.timeout.unwrap_or_else(|| at_random(self.settings().watch_min));
+        let settings = WatchSettings { lasts, shutdown: self.shutdown.clone() };
+        let watch = read::watch(resource.reader(), &knows, &scope, &options, selection, rendering, settings).await?;
+        let frames = stream::unfold(watch, |mut watch| async move {
+            watch.next().await.map(|frames| (Ok(Frame::data(frames)), watch))
+        });
+        let mut response = Response::new(StreamBody::new(frames).boxed_unsync());
+        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        warn(&mut response, &resource);
+        Ok(response)
+    }
+
+    /// The resource, begun if this is its first use; 429 while it loads.
+    async fn begun(&self, asked: &ResourceRequest) -> Result<Resource, Status> {
+        self.front.sequencer.resource(&asked.gvr).await.map_err(|error| not_ready(asked, &error))
+    }
+
+    async fn rendering(&self, form: Form, info: &RequestInfo, asked: &ResourceRequest) -> Result<Rendering, Status> {
+        let printer = match form {
+            Form::Table(_) => Some(self.printer(&asked.gvr).await),
+            _ => None,
+        };
+        Rendering::new(form, &info.query, printer)
+    }
+}
+
+/// Whether the path has a namespace where the resource wants one, and none where it does not.
+fn fits(asked: &ResourceRequest, served: &ResourceInfo) -> bool {
+    match (served.namespaced, asked.namespace.is_empty()) {
+        (true, true) => asked.name.is_none() && asked.verb != Verb::Create,
+        (false, false) => false,
+        _ => true,
+    }
+}
+
+fn accepted(headers: &HeaderMap) -> Result<Accepted, Status> {
+    object_form(headers.get(ACCEPT).and_then(|accept| accept.to_str().ok()))
+}
+
+fn not_acceptable(form: &str, why_not: &str) -> Status {
+    Status::not_acceptable(format!("you requested {form}, but the requested object {why_not}"))
+}
+
+/// The 405 of what this version of the host does not do.
+fn not_here(asked: &ResourceRequest, served: &ResourceInfo) -> Status {
+    let resource = asked.group_resource();
+    let verb = asked.verb.as_str();
+    let what = match &asked.subresource {
+        Some(sub) => format!("{verb} of {resource}/{}", sub.name),
+        None => format!("{verb} of {resource}"),
+    };
+    let why = if served.is_observable() {
+        "this version of orrery serves get, list and watch, and writes come in a later version"
+    } else {
+        "it cannot be listed and watched, so it has no common clock"
+    };
+    Status::method_not_allowed(
+        &resource,
+        format!("{what} is not served for the whole fleet: {why}; /clusters/NAME/… takes every verb"),
+    )
+}
+
+fn not_ready(asked: &ResourceRequest, error: &NotReady) -> Status {
+    match error {
+        NotReady::NotServed(_) => Status::nothing_here("the server could not find the requested resource"),
+        NotReady::Loading => Status::too_many_requests(error.to_string(), 1),
+        NotReady::CacheFull => Status::too_many_requests(error.to_string(), 10),
+        NotReady::Failed(reason) => {
+            tracing::error!(resource = %asked.gvr, %reason, "resource cannot be served");
+            Status::unavailable(error.to_string(), 10)
+        }
+    }
+}
+
+/// Adds a Warning for each cluster that a read does not see as it is.
+fn warn(response: &mut Response<Body>, resource: &Resource) {
+    let sights = sights(resource);
+    for warning in read::warnings(&sights, &resource.gvr().resource, SystemTime::now()) {
+        response.headers_mut().append(WARNING, warning);
+    }
+}
+
+fn sights(resource: &Resource) -> BTreeMap<ClusterName, Sight> {
+    let seen = resource.clusters().into_iter().filter_map(|(cluster, state)| {
+        let sight = match state.phase {
+            ClusterPhase::Stale { since, reason } => {
+                Sight::Stale { since, reason: reason.to_string(), objects: state.objects }
+            }
+            ClusterPhase::Away { reason } => Sight::Away { reason: reason.to_string() },
+            ClusterPhase::Loading | ClusterPhase::Live => return None,
+        };
+        Some((cluster, sight))
+    });
+    seen.collect()
+}
+
+/// Between `min` and twice that, so that watches that began together do not end together.
+fn at_random(min: Duration) -> Duration {
+    let random = std::hash::BuildHasher::hash_one(&std::collections::hash_map::RandomState::new(), 0u8);
+    let thousandths = u32::try_from(random % 1000).expect("it is below 1000");
+    min + min * thousandths / 1000
+}
+
+#[cfg(test)]
+mod tests {
+    use orrery_api::Gvr;
+
+    use super::*;
+
+    #[test]
+    fn a_watch_without_a_time_lasts_between_once_and_twice_the_least() {
+        let lasts: Vec<_> = (0..100).map(|_| at_random(Duration::from_secs(1800)).as_secs()).collect();
+        assert!(lasts.iter().all(|seconds| (1800..3600).contains(seconds)), "{lasts:?}");
+        assert!(lasts.iter().any(|seconds| *seconds != lasts[0]));
+    }
+
+    #[test]
+    fn a_write_is_405_and_told_where_it_works() {
+        let asked = ResourceRequest {
+            verb: Verb::Create,
+            gvr: Gvr::new("", "v1", "pods"),
+            namespace: "default".to_owned(),
+            name: None,
+            subresource: None,
+        };
+        let served = ResourceInfo {
+            gvr: asked.gvr.clone(),
+            kind: "Pod".into(),
+            singular: "pod".into(),
+            short_names: Vec::new(),
+            categories: Vec::new(),
+            namespaced: true,
+            verbs: vec!["list".into(), "watch".into()],
+            subresources: Vec::new(),
+            raw: bytes::Bytes::new(),
+        };
+        let status = not_here(&asked, &served);
+        assert_eq!(status.code().as_u16(), 405);
+        assert_eq!(
+            status.message(),
+            "create of pods is not served for the whole fleet: this version of orrery serves get, list and watch, and \
+             writes come in a later version; /clusters/NAME/… takes every verb"
+        );
+    }
+}

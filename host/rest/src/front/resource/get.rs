@@ -1,0 +1,288 @@
+use std::time::{Duration, SystemTime};
+
+use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, WARNING};
+use http::{Request, Response, StatusCode};
+use http_body_util::{BodyExt as _, Limited};
+use orrery_api::{ClusterName, ObjectKey, Uid};
+use orrery_cache::Object;
+use orrery_fleet::{Health, Member, ResourceInfo};
+use orrery_markers::MemberVersion;
+use orrery_sequencer::{Owner, Resource};
+use std::sync::Arc;
+use tokio::time::Instant;
+
+use super::{accepted, not_acceptable, not_here, sights};
+use crate::body::{Body, Encoding, full, json};
+use crate::front::Service;
+use crate::negotiate::{Accepted, Form};
+use crate::options::ListOptions;
+use crate::proxy;
+use crate::read::{Rendering, Sight, fresh, warning};
+use crate::request::{RequestInfo, ResourceRequest, Subresource};
+use crate::status::Status;
+
+/// How long a GET waits until the cache has the version that the member told.
+const VERSION_WAIT: Duration = Duration::from_secs(2);
+/// An object is at most 1.5 MiB in etcd, and its metadata alone is asked for.
+const METADATA_BYTES_MAX: usize = 16 << 20;
+/// Asks for an object's metadata, or for all of it where the member knows no other form.
+const METADATA_ONLY: &str = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json";
+
+/// What a look at the member told about an object.
+enum Look {
+    /// It is there, in this version.
+    There { uid: Uid, version: MemberVersion },
+    /// It is not there.
+    Gone,
+    /// Nothing: this is why.
+    Nothing(String),
+}
+
+#[derive(serde::Deserialize)]
+struct Seen {
+    metadata: SeenMetadata,
+}
+
+#[derive(serde::Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct SeenMetadata {
+    uid: String,
+    resource_version: String,
+}
+
+/// An object to answer with, and what the client must know about its age.
+struct Found {
+    object: Arc<Object>,
+    member: ClusterName,
+    key: ObjectKey,
+    warning: Option<String>,
+}
+
+// === impl Service ===
+
+impl Service {
+    /// Answers a GET of one object.
+    pub(super) async fn get(
+        &self,
+        info: &RequestInfo,
+        asked: &ResourceRequest,
+        headers: &HeaderMap,
+        encoding: Encoding,
+    ) -> Result<Response<Body>, Status> {
+        let Accepted { form, pretty } = accepted(headers)?;
+        if let Form::PartialList(_) = form {
+            return Err(not_acceptable("PartialObjectMetadataList", "is not a list"));
+        }
+        let rendering = self.rendering(form, info, asked).await?;
+        let resource = self.begun(asked).await?;
+        let found = self.find(info, asked, &resource).await?;
+        let mut response =
+            object_answer(&found, &rendering, Encoding { pretty: pretty || encoding.pretty, ..encoding });
+        add_warning(&mut response, found.warning.as_deref());
+        Ok(response)
+    }
+
+    /// Answers a GET of a part of an object.
+    pub(super) async fn get_subresource(
+        &self,
+        info: &RequestInfo,
+        asked: &ResourceRequest,
+        served: &ResourceInfo,
+        subresource: &Subresource,
+        request: Request<Body>,
+        encoding: Encoding,
+    ) -> Result<Response<Body>, Status> {
+        let known =
+            served.subresources.iter().find(|sub| *sub.name == *subresource.name && subresource.rest.is_empty());
+        let Some(known) = known else { return self.absent() };
+        if known.gvk.kind == served.kind && known.verbs.iter().any(|verb| &**verb == "get") && &*known.name != "log" {
+            // The whole object, as `status` and `resize` are.
+            return self.get(info, asked, request.headers(), encoding).await;
+        }
+        match &*known.name {
+            "scale" => self.scale(info, asked, encoding).await,
+            "log" => self.log(info, asked, request).await,
+            _ => Err(not_here(asked, served)),
+        }
+    }
+
+    /// Finds an object by the name that clients know it by: its member is asked, so that the answer is never older than
+    /// what the member says, and the cache answers once it is there too.
+    async fn find(&self, info: &RequestInfo, asked: &ResourceRequest, resource: &Resource) -> Result<Found, Status> {
+        let name = asked.name.as_deref().unwrap_or_default();
+        let served = ObjectKey::new(&asked.namespace, name);
+        let version = ListOptions::get_version(&info.query)?;
+        if version > 0 {
+            fresh(resource.reader(), version).await?;
+        }
+        let absent = || Status::not_found(&asked.group_resource(), name);
+        let (member, key) = match resource.owner_of(&served) {
+            Owner::Held { cluster, key } => (cluster, key),
+            Owner::Nobody => return Err(absent()),
+            Owner::Away { cluster, reason, .. } => {
+                let message =
+                    format!("{} {name:?} is in cluster {cluster}, which is away: {reason}", asked.group_resource());
+                return Err(Status::unavailable(message, 5));
+            }
+        };
+        let cached = resource.reader().get(&served);
+        let any = info.query.get("resourceVersion") == Some("0");
+        if let (true, Some(object)) = (any, &cached) {
+            return Ok(Found { object: object.clone(), member, key, warning: None });
+        }
+        let stale = |reason: String| {
+            let object = resource.reader().get(&served).ok_or_else(absent)?;
+            let warning = Some(age(resource, &member, &reason));
+            Ok(Found { object, member: member.clone(), key: key.clone(), warning })
+        };
+        match self.look(asked, &member, &key).await {
+            Look::Gone => Err(absent()),
+            Look::Nothing(reason) => stale(reason),
+            Look::There { uid, version } => {
+                let deadline = Instant::now() + VERSION_WAIT;
+                match resource.at_least(&served, &uid, version, deadline).await {
+                    Some(object) => Ok(Found { object, member, key, warning: None }),
+                    None => stale("its newest state has not come on the watch".to_owned()),
+                }
+            }
+        }
+    }
+
+    /// Asks the member for the object's metadata.
+    async fn look(&self, asked: &ResourceRequest, cluster: &ClusterName, key: &ObjectKey) -> Look {
+        let Some(member) = self.front.fleet.member(cluster) else {
+            return Look::Nothing("it left the fleet".to_owned());
+        };
+        if let Health::Unreachable { reason, .. } | Health::NeverSeen { reason } = member.health() {
+            return Look::Nothing(reason);
+        }
+        look_at(&member, &path_of(asked, key)).await
+    }
+
+    /// A Scale is made by the member; only its resourceVersion is the host's, and it is the object's own.
+    async fn scale(
+        &self,
+        info: &RequestInfo,
+        asked: &ResourceRequest,
+        encoding: Encoding,
+    ) -> Result<Response<Body>, Status> {
+        let resource = self.begun(asked).await?;
+        let found = self.find(info, asked, &resource).await?;
+        let member = self
+            .front
+            .fleet
+            .member(&found.member)
+            .ok_or_else(|| proxy::no_such_member(&self.front.fleet, found.member.as_str()))?;
+        let path = format!("{}/scale", path_of(asked, &found.key));
+        let (code, bytes) =
+            fetch(&member, &path, "application/json").await.map_err(|reason| Status::unavailable(reason, 1))?;
+        let mut scale: serde_json::Value = serde_json::from_slice(&bytes)
+            .map_err(|error| Status::unavailable(format!("the member's Scale is no JSON: {error}"), 1))?;
+        if code.is_success() {
+            scale["metadata"]["resourceVersion"] = found.object.marker().to_string().into();
+            scale["metadata"]["name"] = asked.name.as_deref().unwrap_or_default().into();
+        }
+        let mut bytes = serde_json::to_vec(&scale).expect("it was JSON");
+        bytes.push(b'\n');
+        let mut response = json(code, bytes, encoding);
+        add_warning(&mut response, found.warning.as_deref());
+        Ok(response)
+    }
+
+    /// A log streams from the member as long as it lasts.
+    async fn log(
+        &self,
+        info: &RequestInfo,
+        asked: &ResourceRequest,
+        request: Request<Body>,
+    ) -> Result<Response<Body>, Status> {
+        let resource = self.begun(asked).await?;
+        let found = self.find(info, asked, &resource).await?;
+        let member = self
+            .front
+            .fleet
+            .member(&found.member)
+            .ok_or_else(|| proxy::no_such_member(&self.front.fleet, found.member.as_str()))?;
+        let query = info.query.raw();
+        let separator = if query.is_empty() { "" } else { "?" };
+        let path = format!("{}/log{separator}{query}", path_of(asked, &found.key));
+        proxy::forward(&member, request, &path, &format!("/clusters/{}", member.name()), &self.shutdown).await
+    }
+}
+
+async fn look_at(member: &Member, path: &str) -> Look {
+    match fetch(member, path, METADATA_ONLY).await {
+        Ok((StatusCode::OK, bytes)) => match serde_json::from_slice::<Seen>(&bytes) {
+            Ok(Seen { metadata }) => match MemberVersion::parse(&metadata.resource_version) {
+                Some(version) => Look::There { uid: Uid::new(&metadata.uid), version },
+                None => Look::Nothing(format!("its version {:?} is no number", metadata.resource_version)),
+            },
+            Err(error) => Look::Nothing(format!("its answer is no object: {error}")),
+        },
+        Ok((StatusCode::NOT_FOUND, _)) => Look::Gone,
+        Ok((code, _)) => Look::Nothing(format!("it answered {code}")),
+        Err(reason) => Look::Nothing(reason),
+    }
+}
+
+/// One GET whose answer is read whole.
+async fn fetch(member: &Member, path: &str, accept: &'static str) -> Result<(StatusCode, bytes::Bytes), String> {
+    let mut request = Request::new(full(""));
+    *request.uri_mut() = path.parse().map_err(|error| format!("{path} is no path: {error}"))?;
+    request.headers_mut().insert(ACCEPT, HeaderValue::from_static(accept));
+    let response = member.send(request).await.map_err(|error| error.to_string())?;
+    let code = response.status();
+    let body = Limited::new(response.into_body(), METADATA_BYTES_MAX).collect().await;
+    Ok((code, body.map_err(|error| error.to_string())?.to_bytes()))
+}
+
+fn path_of(asked: &ResourceRequest, key: &ObjectKey) -> String {
+    use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+    // Names may hold what a path may not, as those of RBAC objects (`system:node`).
+    let name = utf8_percent_encode(&key.name, NON_ALPHANUMERIC);
+    format!("{}/{name}", asked.gvr.path_in(&key.namespace))
+}
+
+fn object_answer(found: &Found, rendering: &Rendering, encoding: Encoding) -> Response<Body> {
+    let mut out = Vec::new();
+    rendering.write_object(&found.object, &mut out);
+    out.push(b'\n');
+    let mut response = json(StatusCode::OK, out, encoding);
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+/// What a client must know of an object that its member did not confirm.
+fn age(resource: &Resource, cluster: &ClusterName, reason: &str) -> String {
+    match sights(resource).get(cluster) {
+        Some(Sight::Stale { since, reason, .. }) => {
+            let seconds = SystemTime::now().duration_since(*since).unwrap_or_default().as_secs();
+            format!("cluster {cluster} not seen for {seconds}s, this object may be stale: {reason}")
+        }
+        _ => format!("cluster {cluster} did not confirm this object, it may be stale: {reason}"),
+    }
+}
+
+fn add_warning(response: &mut Response<Body>, text: Option<&str>) {
+    if let Some(header) = text.and_then(warning) {
+        response.headers_mut().append(WARNING, header);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use orrery_api::Gvr;
+
+    use super::*;
+    use crate::request::Verb;
+
+    #[test]
+    fn a_name_with_colons_is_one_segment_of_the_members_path() {
+        let gvr = Gvr::new("rbac.authorization.k8s.io", "v1", "clusterroles");
+        let asked = ResourceRequest { verb: Verb::Get, gvr, namespace: String::new(), name: None, subresource: None };
+        assert_eq!(
+            path_of(&asked, &ObjectKey::new("", "system:node/x")),
+            "/apis/rbac.authorization.k8s.io/v1/clusterroles/system%3Anode%2Fx"
+        );
+    }
+}

@@ -1,0 +1,71 @@
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use orrery_api::{Gvr, ObjectKey, Stamp};
+use orrery_markers::Marker;
+
+use crate::front::Service;
+use crate::table::Printer;
+
+/// The printers that were made, by resource and the state of the definition they were made from. As many as resources
+/// are served.
+#[derive(Default)]
+pub(in crate::front) struct Printers(Mutex<HashMap<Gvr, (Option<Marker>, Arc<Printer>)>>);
+
+/// Groups that kube-apiserver itself serves: none of their resources is defined by a CustomResourceDefinition.
+const BUILT_IN: [&str; 23] = [
+    "",
+    "admissionregistration.k8s.io",
+    "apiextensions.k8s.io",
+    "apiregistration.k8s.io",
+    "apps",
+    "authentication.k8s.io",
+    "authorization.k8s.io",
+    "autoscaling",
+    "batch",
+    "certificates.k8s.io",
+    "coordination.k8s.io",
+    "discovery.k8s.io",
+    "events.k8s.io",
+    "flowcontrol.apiserver.k8s.io",
+    "internal.apiserver.k8s.io",
+    "networking.k8s.io",
+    "node.k8s.io",
+    "policy",
+    "rbac.authorization.k8s.io",
+    "resource.k8s.io",
+    "scheduling.k8s.io",
+    "storage.k8s.io",
+    "storagemigration.k8s.io",
+];
+
+// === impl Service ===
+
+impl Service {
+    /// The printer of a resource's Tables.
+    pub(super) async fn printer(&self, gvr: &Gvr) -> Arc<Printer> {
+        let crd = self.definition_of(gvr).await;
+        let of = crd.as_ref().map(|crd| crd.marker());
+        let mut made = self.printers.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((known, printer)) = made.get(gvr)
+            && *known == of
+        {
+            return printer.clone();
+        }
+        let body = crd.map(|crd| crd.body().to_bytes());
+        let clusters = self.settings().stamp != Stamp::None;
+        let printer = Arc::new(Printer::for_resource(gvr, body.as_deref(), clusters));
+        made.insert(gvr.clone(), (of, printer.clone()));
+        printer
+    }
+
+    /// The CustomResourceDefinition that defines `gvr`, if one does. CRDs are clocked as all else is.
+    async fn definition_of(&self, gvr: &Gvr) -> Option<Arc<orrery_cache::Object>> {
+        if BUILT_IN.contains(&&*gvr.group) {
+            return None;
+        }
+        let definitions = Gvr::new("apiextensions.k8s.io", "v1", "customresourcedefinitions");
+        let definitions = self.front.sequencer.resource(&definitions).await.ok()?;
+        definitions.reader().get(&ObjectKey::new("", &format!("{}.{}", gvr.resource, gvr.group)))
+    }
+}

@@ -1,0 +1,186 @@
+//! `/clusters/NAME/…`: the straight way to one member, with every verb and upgrades.
+
+use bytes::Bytes;
+use http::header::{
+    CONNECTION, HOST, HeaderMap, HeaderName, HeaderValue, LOCATION, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE,
+    TRAILER, TRANSFER_ENCODING, UPGRADE,
+};
+use http::{Request, Response, StatusCode, Uri, Version};
+use hyper_util::rt::TokioIo;
+use orrery_fleet::{Fleet, Member, SendError, Upgrade};
+use tokio_util::sync::CancellationToken;
+
+use crate::body::{Body, full};
+use crate::status::Status;
+
+/// Headers that speak to the next hop only (RFC 9110, 7.6.1).
+const HOP_BY_HOP: [HeaderName; 7] =
+    [CONNECTION, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE];
+
+/// Passes `request` on to `member` at `path` (with its query), and the answer back. `prefix` is what stands before the
+/// member's own paths at this host; redirects keep it. Connections that are upgraded end at `shutdown`.
+pub(crate) async fn forward(
+    member: &Member,
+    request: Request<Body>,
+    path: &str,
+    prefix: &str,
+    shutdown: &CancellationToken,
+) -> Result<Response<Body>, Status> {
+    let upgrades = wants_upgrade(&request);
+    let (mut parts, body) = request.into_parts();
+    let client = parts.extensions.remove::<hyper::upgrade::OnUpgrade>();
+    let uri: Uri =
+        path.parse().map_err(|error| Status::bad_request(format!("the path after the cluster is no path: {error}")))?;
+    let mut forwarded = Request::new(body);
+    *forwarded.method_mut() = parts.method;
+    *forwarded.uri_mut() = uri;
+    *forwarded.headers_mut() = own_headers(parts.headers, upgrades);
+    if !upgrades {
+        let response = member.send(forwarded).await.map_err(|error| unanswered(&error))?;
+        return Ok(own_answer(response, prefix));
+    }
+    match (member.upgrade(forwarded).await.map_err(|error| unanswered(&error))?, client) {
+        (Upgrade::Switched { response, io }, Some(client)) => {
+            tokio::spawn(splice(client, io, shutdown.clone()));
+            let mut answer = response.map(|()| full(Bytes::new()));
+            *answer.version_mut() = Version::HTTP_11;
+            Ok(answer)
+        }
+        (Upgrade::Switched { .. }, None) => Err(Status::bad_request("upgrades need HTTP/1.1")),
+        (Upgrade::Refused(response), _) => Ok(own_answer(response, prefix)),
+    }
+}
+
+/// The 404 of a cluster that is no member.
+pub(crate) fn no_such_member(fleet: &Fleet, name: &str) -> Status {
+    let names: Vec<_> = fleet.members().iter().map(|member| member.name().to_string()).collect();
+    Status::nothing_here(format!("cluster {name:?} is no member of this fleet; members are: {}", names.join(", ")))
+}
+
+/// The 503 of a member that gave no answer.
+pub(crate) fn unanswered(error: &SendError) -> Status {
+    Status::unavailable(error.to_string(), 5)
+}
+
+fn wants_upgrade(request: &Request<Body>) -> bool {
+    let connection = request.headers().get_all(CONNECTION).iter().filter_map(|value| value.to_str().ok());
+    request.headers().contains_key(UPGRADE)
+        && connection.flat_map(|value| value.split(',')).any(|token| token.trim().eq_ignore_ascii_case("upgrade"))
+}
+
+/// The client's headers without what is for this hop, and without what only a proxy that the member trusts may say:
+/// the member takes this host for its client, so a client's word on who it is must not reach it.
+fn own_headers(mut headers: HeaderMap, upgrades: bool) -> HeaderMap {
+    let named: Vec<HeaderName> = headers
+        .get_all(CONNECTION)
+        .iter()
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .filter_map(|token| token.trim().parse().ok())
+        .collect();
+    let upgrade = headers.get(UPGRADE).cloned().filter(|_| upgrades);
+    for name in HOP_BY_HOP.iter().chain(&named).chain([&HOST]) {
+        headers.remove(name);
+    }
+    let identity: Vec<_> = headers.keys().filter(|name| says_identity(name.as_str())).cloned().collect();
+    for name in identity {
+        headers.remove(name);
+    }
+    if let Some(upgrade) = upgrade {
+        headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
+        headers.insert(UPGRADE, upgrade);
+    }
+    headers
+}
+
+fn says_identity(name: &str) -> bool {
+    name.starts_with("x-remote-") || name.starts_with("impersonate-")
+}
+
+fn own_answer(mut response: Response<Body>, prefix: &str) -> Response<Body> {
+    for name in &HOP_BY_HOP {
+        response.headers_mut().remove(name);
+    }
+    *response.version_mut() = Version::HTTP_11;
+    let redirects = response.status().is_redirection() || response.status() == StatusCode::CREATED;
+    if let Some(location) =
+        response.headers().get(LOCATION).filter(|_| redirects).and_then(|value| prefixed(value, prefix))
+    {
+        response.headers_mut().insert(LOCATION, location);
+    }
+    response
+}
+
+/// A redirect within the member as one within this host.
+fn prefixed(location: &HeaderValue, prefix: &str) -> Option<HeaderValue> {
+    let uri: Uri = location.to_str().ok()?.parse().ok()?;
+    let path = uri.path_and_query()?.as_str();
+    HeaderValue::from_str(&format!("{prefix}{path}")).ok().filter(|_| path.starts_with('/'))
+}
+
+/// Carries bytes both ways until one side ends, or the host does.
+async fn splice(
+    client: hyper::upgrade::OnUpgrade,
+    mut member: TokioIo<hyper::upgrade::Upgraded>,
+    shutdown: CancellationToken,
+) {
+    let Ok(client) = client.await else { return };
+    let mut client = TokioIo::new(client);
+    // TokioIo is hyper's IO seen as tokio's and the other way round; both sides are tokio's from here on.
+    let copied = tokio::io::copy_bidirectional(&mut client, &mut member);
+    tokio::select! {
+        _ = copied => {}
+        () = shutdown.cancelled() => {}
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(all: &[(&'static str, &'static str)]) -> HeaderMap {
+        all.iter().map(|(name, value)| (HeaderName::from_static(name), HeaderValue::from_static(value))).collect()
+    }
+
+    #[test]
+    fn what_a_client_says_of_this_hop_or_of_who_it_is_does_not_reach_the_member() {
+        let sent = headers(&[
+            ("connection", "keep-alive, x-hop"),
+            ("x-hop", "1"),
+            ("te", "trailers"),
+            ("host", "front"),
+            ("x-remote-user", "root"),
+            ("x-remote-extra-a", "b"),
+            ("impersonate-user", "root"),
+            ("impersonate-extra-a", "b"),
+            ("user-agent", "kubectl"),
+            ("content-type", "application/json"),
+        ]);
+        let mut kept: Vec<_> = own_headers(sent, false).keys().map(ToString::to_string).collect();
+        kept.sort();
+        assert_eq!(kept, ["content-type", "user-agent"]);
+    }
+
+    #[test]
+    fn an_upgrade_keeps_its_two_headers() {
+        let sent = headers(&[
+            ("connection", "Upgrade"),
+            ("upgrade", "SPDY/3.1"),
+            ("x-stream-protocol-version", "v4.channel.k8s.io"),
+        ]);
+        let kept = own_headers(sent, true);
+        assert_eq!(kept["connection"], "Upgrade");
+        assert_eq!(kept["upgrade"], "SPDY/3.1");
+        assert_eq!(kept["x-stream-protocol-version"], "v4.channel.k8s.io");
+    }
+
+    #[test]
+    fn a_redirect_keeps_the_prefix() {
+        let moved = |location| {
+            prefixed(&HeaderValue::from_static(location), "/clusters/east")
+                .map(|value| value.to_str().unwrap().to_owned())
+        };
+        assert_eq!(moved("/api/v1/x?y=z").as_deref(), Some("/clusters/east/api/v1/x?y=z"));
+        assert_eq!(moved("https://10.0.0.1:6443/api/").as_deref(), Some("/clusters/east/api/"));
+    }
+}

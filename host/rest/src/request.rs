@@ -1,0 +1,283 @@
+//! What a request asks for, as one value.
+
+use http::Method;
+use orrery_api::{GroupResource, Gvr};
+
+use crate::query::Query;
+
+/// A request taken apart once; everything that decides on it reads this (upstream: RequestInfo, AS
+/// pkg/endpoints/request/requestinfo.go).
+#[derive(Clone, Debug)]
+pub(crate) struct RequestInfo {
+    /// The HTTP method.
+    pub(crate) method: Method,
+    /// The path, percent-decoded.
+    pub(crate) path: String,
+    /// The query.
+    pub(crate) query: Query,
+    /// What the path means.
+    pub(crate) target: Target,
+}
+
+/// What a path means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// A resource of the API.
+    Resource(ResourceRequest),
+    /// `/api`.
+    CoreVersions,
+    /// `/apis`.
+    Groups,
+    /// `/apis/GROUP`.
+    Group(String),
+    /// `/api/VERSION` or `/apis/GROUP/VERSION`: group (empty for core) and version.
+    GroupVersion(String, String),
+    /// `/clusters/NAME/…`: the straight way to one member. Carries the path after the name, still encoded.
+    Cluster(String, String),
+    /// `/orrery/v1/…`: the host's own documents. Carries what stands after `v1/`.
+    Own(String),
+    /// Any other path.
+    Other,
+}
+
+/// A request on a resource.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ResourceRequest {
+    /// What is done.
+    pub(crate) verb: Verb,
+    /// The resource.
+    pub(crate) gvr: Gvr,
+    /// The namespace in the path; empty where there is none.
+    pub(crate) namespace: String,
+    /// The name in the path.
+    pub(crate) name: Option<String>,
+    /// The subresource, and what stands after it in the path (of `proxy`).
+    pub(crate) subresource: Option<Subresource>,
+}
+
+/// The part of a path after an object's name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Subresource {
+    /// Its name, as `status`.
+    pub(crate) name: String,
+    /// The rest of the path, without a leading slash.
+    pub(crate) rest: String,
+}
+
+/// Kubernetes' verbs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Verb {
+    Get,
+    List,
+    Watch,
+    Create,
+    Update,
+    Patch,
+    Delete,
+    DeleteCollection,
+    /// `proxy` by path prefix, long gone upstream, or a method without a verb.
+    Other,
+}
+
+// === impl Verb ===
+
+impl Verb {
+    /// As Kubernetes spells it.
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Get => "get",
+            Self::List => "list",
+            Self::Watch => "watch",
+            Self::Create => "create",
+            Self::Update => "update",
+            Self::Patch => "patch",
+            Self::Delete => "delete",
+            Self::DeleteCollection => "deletecollection",
+            Self::Other => "other",
+        }
+    }
+}
+
+// === impl ResourceRequest ===
+
+impl ResourceRequest {
+    /// The resource without its version, as errors name it.
+    pub(crate) fn group_resource(&self) -> GroupResource {
+        self.gvr.group_resource()
+    }
+}
+
+// === impl RequestInfo ===
+
+impl RequestInfo {
+    /// Takes a request apart.
+    pub(crate) fn new(method: &Method, uri: &http::Uri) -> Self {
+        let query = Query::parse(uri.query().unwrap_or_default());
+        let path = percent_encoding::percent_decode_str(uri.path()).decode_utf8_lossy().into_owned();
+        let target = target_of(method, uri.path(), &path, &query);
+        Self { method: method.clone(), path, query, target }
+    }
+
+    /// The verb for logs and metrics: of a request that is on no resource, the lower-cased method.
+    pub(crate) fn verb(&self) -> &'static str {
+        match (&self.target, &self.method) {
+            (Target::Resource(request), _) => request.verb.as_str(),
+            (_, &Method::GET) => "get",
+            (_, &Method::HEAD) => "head",
+            (_, &Method::POST) => "post",
+            (_, &Method::PUT) => "put",
+            (_, &Method::PATCH) => "patch",
+            (_, &Method::DELETE) => "delete",
+            _ => "other",
+        }
+    }
+}
+
+fn target_of(method: &Method, encoded: &str, path: &str, query: &Query) -> Target {
+    let parts: Vec<&str> = path.trim_matches('/').split('/').collect();
+    match parts.as_slice() {
+        ["api"] => Target::CoreVersions,
+        ["apis"] => Target::Groups,
+        ["api", version] => Target::GroupVersion(String::new(), (*version).to_owned()),
+        ["apis", group] => Target::Group((*group).to_owned()),
+        ["apis", group, version] => Target::GroupVersion((*group).to_owned(), (*version).to_owned()),
+        ["api", version, rest @ ..] => resource_target(method, "", version, rest, query),
+        ["apis", group, version, rest @ ..] => resource_target(method, group, version, rest, query),
+        ["clusters", name, ..] => Target::Cluster((*name).to_owned(), after_segments(encoded, 2)),
+        ["orrery", "v1", rest @ ..] => Target::Own(rest.join("/")),
+        _ => Target::Other,
+    }
+}
+
+/// What stands in an encoded path after its first `count` segments, with its leading slash.
+fn after_segments(encoded: &str, count: usize) -> String {
+    let mut rest = encoded.trim_start_matches('/');
+    for _ in 0..count {
+        rest = rest.split_once('/').map_or("", |(_, rest)| rest);
+    }
+    format!("/{rest}")
+}
+
+fn resource_target(method: &Method, group: &str, version: &str, parts: &[&str], query: &Query) -> Target {
+    let (by_prefix, parts) = match parts {
+        ["watch", rest @ ..] if !rest.is_empty() => (Some(Verb::Watch), rest),
+        ["proxy", rest @ ..] if !rest.is_empty() => (Some(Verb::Other), rest),
+        _ => (None, parts),
+    };
+    let (namespace, parts) = namespace_of(parts);
+    let [resource, rest @ ..] = parts else { return Target::Other };
+    if resource.is_empty() {
+        return Target::Other;
+    }
+    let name = rest.first().filter(|name| !name.is_empty()).map(|name| (*name).to_owned());
+    let subresource = match rest {
+        [_, subresource, tail @ ..] if by_prefix.is_none() => {
+            Some(Subresource { name: (*subresource).to_owned(), rest: tail.join("/") })
+        }
+        _ => None,
+    };
+    let verb = by_prefix.unwrap_or_else(|| verb_of(method, name.is_some(), query));
+    Target::Resource(ResourceRequest {
+        verb,
+        gvr: Gvr::new(group, version, resource),
+        namespace: namespace.to_owned(),
+        name,
+        subresource,
+    })
+}
+
+/// Splits `namespaces/NAME/RESOURCE/…`. The subresources of a Namespace itself stay with it, as does one by name.
+fn namespace_of<'a>(parts: &'a [&'a str]) -> (&'a str, &'a [&'a str]) {
+    match parts {
+        ["namespaces", _, "status" | "finalize", ..] => ("", parts),
+        ["namespaces", namespace, rest @ ..] if !rest.is_empty() => (namespace, rest),
+        _ => ("", parts),
+    }
+}
+
+fn verb_of(method: &Method, named: bool, query: &Query) -> Verb {
+    match *method {
+        Method::GET | Method::HEAD if named => Verb::Get,
+        Method::GET | Method::HEAD if query.flag("watch") == Some(true) => Verb::Watch,
+        Method::GET | Method::HEAD => Verb::List,
+        Method::POST => Verb::Create,
+        Method::PUT => Verb::Update,
+        Method::PATCH => Verb::Patch,
+        Method::DELETE if named => Verb::Delete,
+        Method::DELETE => Verb::DeleteCollection,
+        _ => Verb::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn info(method: &str, uri: &str) -> RequestInfo {
+        RequestInfo::new(&method.parse().unwrap(), &uri.parse().unwrap())
+    }
+
+    /// A target in one line: `verb resource ns=… name=… sub=…`.
+    fn seen(method: &str, uri: &str) -> String {
+        match info(method, uri).target {
+            Target::Resource(request) => {
+                let ResourceRequest { verb, gvr, namespace, name, subresource } = request;
+                let name = name.unwrap_or_default();
+                let sub = subresource.map(|sub| format!("{}|{}", sub.name, sub.rest)).unwrap_or_default();
+                format!("{} {gvr} ns={namespace} name={name} sub={sub}", verb.as_str())
+            }
+            other => format!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn paths_mean_what_they_mean_upstream() {
+        for (method, uri, expected) in [
+            ("GET", "/api/v1/namespaces", "list namespaces.v1 ns= name= sub="),
+            ("GET", "/api/v1/namespaces/other", "get namespaces.v1 ns= name=other sub="),
+            ("GET", "/api/v1/namespaces/other/pods", "list pods.v1 ns=other name= sub="),
+            ("GET", "/api/v1/namespaces/other/pods/foo", "get pods.v1 ns=other name=foo sub="),
+            ("HEAD", "/api/v1/namespaces/other/pods/foo", "get pods.v1 ns=other name=foo sub="),
+            ("GET", "/api/v1/pods", "list pods.v1 ns= name= sub="),
+            ("GET", "/api/v1/pods/", "list pods.v1 ns= name= sub="),
+            ("GET", "/api/v1/pods?watch=true", "watch pods.v1 ns= name= sub="),
+            ("GET", "/api/v1/pods?watch", "watch pods.v1 ns= name= sub="),
+            ("GET", "/api/v1/pods?watch=0", "list pods.v1 ns= name= sub="),
+            ("GET", "/api/v1/watch/pods", "watch pods.v1 ns= name= sub="),
+            ("GET", "/api/v1/watch/namespaces/other/pods/foo", "watch pods.v1 ns=other name=foo sub="),
+            ("GET", "/api/v1/namespaces/other/pods/foo/log", "get pods.v1 ns=other name=foo sub=log|"),
+            ("POST", "/api/v1/namespaces/other/pods/foo/proxy/a/b", "create pods.v1 ns=other name=foo sub=proxy|a/b"),
+            ("PUT", "/api/v1/namespaces/other/finalize", "update namespaces.v1 ns= name=other sub=finalize|"),
+            ("GET", "/api/v1/namespaces/other/status", "get namespaces.v1 ns= name=other sub=status|"),
+            ("DELETE", "/api/v1/namespaces/other/pods", "deletecollection pods.v1 ns=other name= sub="),
+            ("DELETE", "/apis/apps/v1/namespaces/o/deployments/d", "delete deployments.v1.apps ns=o name=d sub="),
+            (
+                "PATCH",
+                "/apis/apps/v1/namespaces/o/deployments/d/scale",
+                "patch deployments.v1.apps ns=o name=d sub=scale|",
+            ),
+            ("OPTIONS", "/api/v1/pods", "other pods.v1 ns= name= sub="),
+            ("GET", "/api/v1/namespaces/o/pods/a%2Fb", "get pods.v1 ns=o name=a sub=b|"),
+            ("GET", "/api", "CoreVersions"),
+            ("GET", "/apis/", "Groups"),
+            ("GET", "/apis/apps", "Group(\"apps\")"),
+            ("GET", "/apis/apps/v1", "GroupVersion(\"apps\", \"v1\")"),
+            ("GET", "/api/v1/", "GroupVersion(\"\", \"v1\")"),
+            ("GET", "/clusters/east/api/v1/pods?x=y", "Cluster(\"east\", \"/api/v1/pods\")"),
+            ("GET", "/clusters/east/a%2Fb/", "Cluster(\"east\", \"/a%2Fb/\")"),
+            ("GET", "/clusters/east", "Cluster(\"east\", \"/\")"),
+            ("GET", "/orrery/v1/status", "Own(\"status\")"),
+            ("GET", "/", "Other"),
+            ("GET", "/version", "Other"),
+        ] {
+            assert_eq!(seen(method, uri), expected, "{method} {uri}");
+        }
+    }
+
+    #[test]
+    fn a_request_on_no_resource_has_its_method_as_verb() {
+        assert_eq!(info("GET", "/version").verb(), "get");
+        assert_eq!(info("POST", "/clusters/a/b").verb(), "post");
+        assert_eq!(info("GET", "/api/v1/pods").verb(), "list");
+    }
+}

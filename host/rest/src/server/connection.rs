@@ -1,0 +1,81 @@
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::body::Incoming;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::conn::auto;
+use orrery_auth::Identity;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+use tokio_util::sync::CancellationToken;
+
+use crate::front::Service;
+
+/// As kube-apiserver takes them.
+const HEADER_BYTES_MAX: usize = 1 << 20;
+const HEADERS_MAX: usize = 1000;
+/// Upstream recommends so many to servers that others stand in front of.
+const STREAMS_MAX: u32 = 1000;
+/// How often a silent HTTP/2 client is asked whether it is there, and how long it may take to answer.
+const PING_EVERY: Duration = Duration::from_secs(30);
+const PING_WAIT: Duration = Duration::from_secs(15);
+
+/// Serves one connection to its end. `close` lets it finish its requests and take no more.
+pub(super) async fn run(
+    stream: TcpStream,
+    peer: SocketAddr,
+    acceptor: TlsAcceptor,
+    service: Arc<Service>,
+    close: CancellationToken,
+) {
+    let _ = stream.set_nodelay(true);
+    let settings = service.settings();
+    let tls = match timeout(settings.header_read, acceptor.accept(stream)).await {
+        Ok(Ok(tls)) => tls,
+        Ok(Err(error)) => return tracing::debug!(%peer, %error, "TLS handshake failed"),
+        Err(_) => return tracing::debug!(%peer, "TLS handshake took too long"),
+    };
+    let identity = identity_of(&tls, peer).map(Arc::new);
+    let mut builder = auto::Builder::new(TokioExecutor::new());
+    builder
+        .http1()
+        .timer(TokioTimer::new())
+        .header_read_timeout(settings.header_read)
+        .max_buf_size(HEADER_BYTES_MAX + (64 << 10))
+        .max_headers(HEADERS_MAX);
+    builder
+        .http2()
+        .timer(TokioTimer::new())
+        .max_header_list_size(u32::try_from(HEADER_BYTES_MAX).expect("it is 1 MiB"))
+        .max_concurrent_streams(STREAMS_MAX)
+        .keep_alive_interval(PING_EVERY)
+        .keep_alive_timeout(PING_WAIT);
+    let metrics = service.metrics().clone();
+    let handler = hyper::service::service_fn(move |request: hyper::Request<Incoming>| {
+        let (service, identity) = (service.clone(), identity.clone());
+        async move { Ok::<_, std::convert::Infallible>(service.answer(request, identity).await) }
+    });
+    metrics.connections.inc();
+    let connection = builder.serve_connection_with_upgrades(TokioIo::new(tls), handler);
+    tokio::pin!(connection);
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        () = close.cancelled() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%peer, error, "connection ended");
+    }
+    metrics.connections.dec();
+}
+
+/// Who the peer is by its certificate, which the handshake has verified.
+fn identity_of(tls: &TlsStream<TcpStream>, peer: SocketAddr) -> Option<Identity> {
+    let chain = tls.get_ref().1.peer_certificates()?;
+    Identity::of_peer(chain).inspect_err(|error| tracing::info!(%peer, %error, "client certificate names nobody")).ok()
+}
