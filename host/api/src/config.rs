@@ -10,6 +10,7 @@
 //! Every key may be left out; what a flag or an `ORRERY_…` variable says goes before it. A key that is not known is an
 //! error that names the nearest right one.
 
+mod member;
 mod quantity;
 
 use std::net::SocketAddr;
@@ -18,8 +19,9 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use serde_saphyr::{DefaultMessageFormatter, MessageFormatter as _};
 
-use crate::{ClusterName, Stamp};
+use crate::Stamp;
 
+pub use member::{MemberSource, ParseMemberError};
 pub use quantity::{ByteSize, ParseByteSizeError};
 
 /// What stands in `apiVersion`.
@@ -58,19 +60,6 @@ pub struct Config {
     pub tls: Tls,
     /// What is logged, and how.
     pub log: Log,
-}
-
-/// A member under a name of its own.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct MemberSource {
-    /// Its name in the fleet.
-    pub name: ClusterName,
-    /// The kubeconfig file that names its cluster.
-    pub kubeconfig: PathBuf,
-    /// The context in it; the file's current one, where left out.
-    #[serde(default)]
-    pub context: Option<String>,
 }
 
 /// Certificates to serve with and to trust.
