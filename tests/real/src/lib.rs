@@ -10,11 +10,13 @@ mod bystander;
 mod churn;
 mod essence;
 mod kind;
+mod reads;
 mod recorder;
 mod union;
 
 pub use bystander::{Answers, Bystander};
 pub use churn::{Churn, Written};
 pub use kind::{COMETS, Kind};
+pub use reads::{change_config_map, config_map, create_config_map, delete_config_map, is_shown, warned_of, warnings};
 pub use recorder::{Recorder, Recording};
 pub use union::{Held, Shown, check_union, held, list_version, shown, union_is_shown};
