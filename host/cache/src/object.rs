@@ -36,7 +36,8 @@ pub struct Object {
 pub(crate) struct Head {
     pub(crate) served: ObjectKey,
     pub(crate) marker: Marker,
-    key: ObjectKey,
+    /// The key in its cluster, where it is another than `served`.
+    key: Option<Box<ObjectKey>>,
     cluster: ClusterName,
     uid: Uid,
     version: MemberVersion,
@@ -130,7 +131,7 @@ impl Object {
         let values = values.map(|(value, read)| value.as_deref().unwrap_or(read.absent));
         let fields = FieldValues::new(values, interner)?;
         let served = interned(showing.served, interner);
-        let key = if key == showing.served { served.clone() } else { interned(key, interner) };
+        let key = (key != showing.served).then(|| Box::new(interned(key, interner)));
         let (uid, version) = (uid.clone(), *version);
         let (marker, cluster) = (showing.marker, showing.cluster.clone());
         Ok(Self { head: Head { served, marker, key, cluster, uid, version, labels, fields, spans }, body: spliced })
@@ -143,7 +144,7 @@ impl Object {
 
     /// Namespace and name in its cluster.
     pub fn key(&self) -> &ObjectKey {
-        &self.head.key
+        self.head.key.as_deref().unwrap_or(&self.head.served)
     }
 
     /// The cluster that holds it; of one that several hold, the one whose state is shown.
@@ -229,7 +230,8 @@ impl Object {
 
     /// The bytes as a member's object again: to be shown once more, in another way.
     pub(crate) fn as_member_object(&self) -> MemberObject {
-        let Head { key, uid, version, .. } = self.head.clone();
+        let Head { uid, version, .. } = self.head.clone();
+        let key = self.key().clone();
         let digest = orrery_markers::Digest::from_bits(0);
         MemberObject { key, uid, version, digest, terminating: false, body: self.whole() }
     }

@@ -11,8 +11,6 @@ use crate::Object;
 
 mod pack;
 mod state;
-#[cfg(test)]
-mod tests;
 
 use state::Job;
 pub(crate) use state::State;

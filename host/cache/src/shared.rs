@@ -90,6 +90,7 @@ impl Shared {
 
     /// Forgets what is old or too much, from the ring's front.
     pub(crate) fn trim(&self, now: Instant) {
+        self.count_ring();
         let excess = self.share.ring_excess();
         let dropped_kept = if excess > 0 { self.kept().pop_front() } else { None };
         let excess = if dropped_kept.is_some() { 0 } else { excess };

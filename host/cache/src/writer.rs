@@ -12,6 +12,9 @@ use crate::shared::Shared;
 use crate::snapshot::{Objects, Shown};
 use crate::{Object, Reader};
 
+#[cfg(test)]
+mod tests;
+
 /// The one that writes a resource's cache.
 pub struct Writer {
     shared: Arc<Shared>,

@@ -4,9 +4,11 @@ use zstd::zstd_safe::{CCtx, CParameter, DCtx, DParameter, compress_bound};
 
 /// zstd's level: the fastest. What is gained here comes from the prefix.
 const LEVEL: i32 = 1;
-/// Windows up to 2^19 bytes are chosen by the level; a longer prefix needs a larger one.
+/// Above this, body and prefix together are more than the level's tables are made for: 2^14 places for all of the prefix.
+const LARGE_BYTES: usize = 128 << 10;
+/// The largest window and the largest table (4 bytes a place) for those, as powers of two.
 const WINDOW_LOG_MAX: u32 = 27;
-const WINDOW_LOG_OF_LEVEL: u32 = 19;
+const HASH_LOG_MAX: u32 = 20;
 
 /// The compressed form of each body, against its prefix; the body as it is where that is no longer.
 pub(super) fn pack_all<'a>(bodies: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> Vec<Box<[u8]>> {
@@ -31,13 +33,16 @@ pub(super) fn unpack(packed: &[u8], prefix: &[u8], length: usize) -> Vec<u8> {
 }
 
 fn pack<'a>(context: &mut CCtx<'a>, scratch: &mut Vec<u8>, body: &'a [u8], prefix: &'a [u8]) -> Option<Box<[u8]>> {
-    let window = (body.len() + prefix.len()).next_power_of_two().ilog2();
-    let window = if window > WINDOW_LOG_OF_LEVEL { window.min(WINDOW_LOG_MAX) } else { 0 };
+    let together = body.len() + prefix.len();
+    let log = together.next_power_of_two().ilog2();
+    // 0 leaves it to the level.
+    let (window, hash) = if together > LARGE_BYTES { (log.min(WINDOW_LOG_MAX), log.min(HASH_LOG_MAX)) } else { (0, 0) };
     scratch.clear();
     scratch.reserve(compress_bound(body.len()));
     let done = context
         .set_parameter(CParameter::CompressionLevel(LEVEL))
         .and_then(|_| context.set_parameter(CParameter::WindowLog(window)))
+        .and_then(|_| context.set_parameter(CParameter::HashLog(hash)))
         .and_then(|_| context.set_parameter(CParameter::ContentSizeFlag(false)))
         .and_then(|_| context.ref_prefix(prefix))
         .and_then(|_| context.compress2(scratch, body));
@@ -77,9 +82,9 @@ mod tests {
 
     #[test]
     fn a_body_of_the_largest_size_still_finds_its_prefix() {
-        let prefix = noise(3 << 20);
+        let prefix = noise(1 << 20);
         let mut body = prefix.clone();
-        body.extend_from_slice(b"and more");
+        body.splice(500..500, *b"and more");
         let packed = round(&body, &prefix);
         assert!(packed < 10_000, "{packed}");
     }
