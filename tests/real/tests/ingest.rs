@@ -87,7 +87,11 @@ fn put(client: &Client, name: &str, text: &str) -> Result<u64> {
 }
 
 fn version_of(object: &serde_json::Value) -> Result<u64> {
-    Ok(object.pointer("/metadata/resourceVersion").and_then(|text| text.as_str()).context("it has a version")?.parse()?)
+    Ok(object
+        .pointer("/metadata/resourceVersion")
+        .and_then(|text| text.as_str())
+        .context("it has a version")?
+        .parse()?)
 }
 
 fn names(objects: &[MemberObject]) -> Vec<&str> {
@@ -163,7 +167,8 @@ fn an_etcd_restored_from_an_older_snapshot_is_listed_as_it_is() -> Result<()> {
     let (why, version, objects) = observed.until_listed()?;
     ensure!(matches!(why, ListReason::Reconnected | ListReason::WentBack), "{why:?}");
     ensure!(names(&objects).contains(&"kept") && !names(&objects).contains(&"lost"), "{:?}", names(&objects));
-    let ahead = Start::Resume { from: MemberVersion::from_number(lost.max(version.number()) + 1_000_000), or_from: None };
+    let ahead =
+        Start::Resume { from: MemberVersion::from_number(lost.max(version.number()) + 1_000_000), or_from: None };
     let (why, _, _) = Observed::begin(&cluster, config_maps(), ahead)?.until_listed()?;
     ensure!(why == ListReason::ResumeRefused, "a version of the future was resumed: {why:?}");
     Ok(())
@@ -224,7 +229,9 @@ fn a_new_kind_is_discovered_within_two_seconds_and_a_changed_one_is_listed() -> 
         ensure!(established.elapsed() < Duration::from_secs(2), "it is not discovered within 2 s");
         std::thread::sleep(Duration::from_millis(20));
     }
-    cluster.kubectl().apply(r#"{"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w", "namespace": "default"}}"#)?;
+    cluster.kubectl().apply(
+        r#"{"apiVersion": "example.com/v1", "kind": "Widget", "metadata": {"name": "w", "namespace": "default"}}"#,
+    )?;
     let (why, _, objects) = observed.until_listed()?;
     ensure!(why == ListReason::Fresh, "{why:?}");
     let before = match objects.into_iter().next() {
@@ -248,13 +255,15 @@ fn an_upgrade_is_spliced_to_the_member() -> Result<()> {
     cluster.kubectl().ok(&["wait", "--for=condition=Available", "deployment/web", "--timeout=30s"])?;
     let pod = cluster.kubectl().ok(&["get", "pods", "-l=app=web", "-o=jsonpath={.items[0].metadata.name}"])?;
     let observed = Observed::begin(&cluster, config_maps(), Start::Fresh)?;
-    let request = http::Request::get(format!("/api/v1/namespaces/default/pods/{pod}/exec?command=echo&command=hello&stdout=true"))
-        .header("Connection", "Upgrade")
-        .header("Upgrade", "websocket")
-        .header("Sec-WebSocket-Version", "13")
-        .header("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ==")
-        .header("Sec-WebSocket-Protocol", "v5.channel.k8s.io")
-        .body(empty())?;
+    let request = http::Request::get(format!(
+        "/api/v1/namespaces/default/pods/{pod}/exec?command=echo&command=hello&stdout=true"
+    ))
+    .header("Connection", "Upgrade")
+    .header("Upgrade", "websocket")
+    .header("Sec-WebSocket-Version", "13")
+    .header("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ==")
+    .header("Sec-WebSocket-Protocol", "v5.channel.k8s.io")
+    .body(empty())?;
     let printed = observed.runtime.block_on(async {
         let Upgrade::Switched { response, mut io } = observed.member.upgrade(request).await? else {
             bail!("it was refused");

@@ -86,7 +86,7 @@ async fn group(
         let kept = known.and_then(|known| known.versions.iter().find(|kept| kept.version == version));
         match (document::<Resources>(member, &path).await, kept) {
             (Ok(list), _) => {
-                read.push(GroupVersion { resources: resources(&name, &version, &list.resources), version })
+                read.push(GroupVersion { resources: resources(&name, &version, &list.resources), version });
             }
             (Err(Fault::Away(AwayReason { class: AwayClass::BadAnswer | AwayClass::NotServed, .. })), Some(kept)) => {
                 read.push(kept.clone());

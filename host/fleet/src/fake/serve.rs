@@ -110,7 +110,7 @@ impl World {
                 return Response::new(body);
             }
             Some(after) => {
-                self.history.iter().filter(|event| event.version > after).for_each(|event| stream.offer(event))
+                self.history.iter().filter(|event| event.version > after).for_each(|event| stream.offer(event));
             }
             None if initial => self.send_initial(&stream),
             None => {}

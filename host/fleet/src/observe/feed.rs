@@ -7,7 +7,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::course::{Course, Happened, Load, Pause, State};
-use super::load::{Reads, Streamed};
+use super::load::{Loaded, Reads};
 use super::requests::Paths;
 use super::stream::Stream;
 use super::{ListReason, Observation, Start};
@@ -138,8 +138,8 @@ impl Feed {
             Err(fault) => return Ok(Happened::Failed(fault)),
         };
         let loaded = match self.load_in_turn(load, &confirmed).await {
-            Ok(Streamed::Whole(loaded)) => loaded,
-            Ok(Streamed::NeverEnding) => return Ok(Happened::NeverEnding),
+            Ok(Some(loaded)) => loaded,
+            Ok(None) => return Ok(Happened::NeverEnding),
             Err(fault) => return Ok(Happened::Failed(fault)),
         };
         let version = loaded.version;
@@ -170,8 +170,9 @@ impl Feed {
         }
     }
 
-    /// Loads when it is this list's turn: a member's lists are few at a time, for its sake and for our memory's.
-    async fn load_in_turn(&mut self, load: Load, confirmed: &Confirmed) -> Result<Streamed, Fault> {
+    /// Loads when it is this list's turn: a member's lists are few at a time, for its sake and for our memory's. None
+    /// where the initial events of a WatchList stop coming.
+    async fn load_in_turn(&mut self, load: Load, confirmed: &Confirmed) -> Result<Option<Loaded>, Fault> {
         let member = self.member.clone();
         let _turn = member.turn().await;
         if self.status.borrow().is_down() {
@@ -180,11 +181,11 @@ impl Feed {
         let scheme = Scheme::new(&self.gvr.version, &confirmed.version.git_version);
         let (seconds, minor) = (self.watch_seconds(), confirmed.version.minor);
         match load {
-            Load::At { version, .. } => self.reads.resume(scheme, seconds, minor, version).await.map(Streamed::Whole),
+            Load::At { version, .. } => self.reads.resume(scheme, seconds, minor, version).await.map(Some),
             Load::Latest { .. } if minor >= WATCH_LIST_MINOR && self.course.may_stream_lists() => {
                 self.reads.stream_list(scheme, seconds).await
             }
-            Load::Latest { .. } => self.reads.list(scheme, minor).await.map(Streamed::Whole),
+            Load::Latest { .. } => self.reads.list(scheme, minor).await.map(Some),
         }
     }
 
@@ -298,7 +299,7 @@ impl Feed {
                     return;
                 }
             }
-            std::future::pending().await
+            std::future::pending::<()>().await;
         };
         tokio::select! {
             () = sleep_until(until) => {}

@@ -17,13 +17,6 @@ pub(super) struct Loaded {
     pub(super) stream: Option<Stream>,
 }
 
-/// What became of a WatchList.
-pub(super) enum Streamed {
-    Whole(Loaded),
-    /// Its initial events stopped coming.
-    NeverEnding,
-}
-
 /// The requests that read one resource of one member.
 #[derive(Clone, Debug)]
 pub(super) struct Reads {
@@ -41,22 +34,22 @@ const RESTARTS_MAX: u32 = 2;
 // === impl Reads ===
 
 impl Reads {
-    /// The latest state from a WatchList; the watch goes on behind it.
-    pub(super) async fn stream_list(&self, scheme: Scheme, seconds: u64) -> Result<Streamed, Fault> {
+    /// The latest state from a WatchList; the watch goes on behind it. None where its initial events stop coming.
+    pub(super) async fn stream_list(&self, scheme: Scheme, seconds: u64) -> Result<Option<Loaded>, Fault> {
         let mut stream = self.open(&self.paths.watch_list(seconds), scheme).await?;
         let mut objects = Vec::new();
         loop {
             let Ok(event) = timeout(self.member.settings().watch_list_pause, stream.next()).await else {
-                return Ok(Streamed::NeverEnding);
+                return Ok(None);
             };
             match event? {
                 Some(Event::Changed(object, ChangeKind::Added)) => objects.push(object),
                 Some(Event::Bookmark { version, ends_initial: true }) => {
-                    return Ok(Streamed::Whole(Loaded { version, objects, stream: Some(stream) }));
+                    return Ok(Some(Loaded { version, objects, stream: Some(stream) }));
                 }
                 Some(Event::Bookmark { .. }) => {}
                 // A member that streams changes before the end has ignored what was asked for.
-                Some(Event::Changed(..)) => return Ok(Streamed::NeverEnding),
+                Some(Event::Changed(..)) => return Ok(None),
                 Some(Event::Error(_)) | None => {
                     return Err(Fault::Broken("the watch ended within its initial events".to_owned()));
                 }
@@ -69,7 +62,7 @@ impl Reads {
         for _ in 0..RESTARTS_MAX {
             match self.list_pages(scheme, self.page(minor), None).await {
                 Err(Fault::Expired(text)) => {
-                    tracing::debug!(cluster = %self.member.name(), text, "a list expired on its way")
+                    tracing::debug!(cluster = %self.member.name(), text, "a list expired on its way");
                 }
                 result => return result,
             }

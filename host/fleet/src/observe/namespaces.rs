@@ -101,7 +101,7 @@ impl Merge {
             let part = &mut self.parts[at];
             match observation {
                 Observation::Listed { version, identity, objects, .. } => {
-                    part.listed = Some((version, identity, objects))
+                    part.listed = Some((version, identity, objects));
                 }
                 Observation::Away { reason } => {
                     let text = format!("namespace {}: {}", part.namespace, reason.text);
