@@ -17,8 +17,8 @@ mod strategies;
 mod wire;
 
 pub use checkpoint::{
-    CheckpointClaim, CheckpointCluster, CheckpointData, CheckpointEntry, CheckpointObject, CheckpointReader,
-    CheckpointState, CheckpointWriter, decode_checkpoint, encode_checkpoint,
+    CheckpointClaim, CheckpointCluster, CheckpointData, CheckpointEntry, CheckpointGone, CheckpointObject,
+    CheckpointReader, CheckpointState, CheckpointWriter, decode_checkpoint, encode_checkpoint,
 };
 pub use segment::{SegmentReader, SegmentWriter};
 

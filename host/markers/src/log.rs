@@ -304,22 +304,21 @@ impl Log {
         let marker = self.next_marker();
         self.stage(Record::Away { marker, cluster: cluster.clone() }, false, effects);
         let Names::Same(same) = &self.names else { return };
-        let is_there = |holder: &ClusterName| self.clusters.get(holder).is_some_and(|part| part.presence == Presence::Joined);
+        let is_there =
+            |holder: &ClusterName| self.clusters.get(holder).is_some_and(|part| part.presence == Presence::Joined);
         for (key, next) in same.passed_from(cluster, is_there) {
             let record = Record::Claim { marker: self.next_marker(), served: key.clone(), cluster: next, key };
             self.stage(record, false, effects);
         }
     }
 
-    /// One cluster's part right after its last change of membership in `tail` (as it is here, where there is none), and the
-    /// place in `tail` from which its records only move objects.
+    /// One cluster's part right after its last change of membership or list in `tail` (as it is here, where there is none),
+    /// and the place in `tail` from which its records are just what its watch brought. A list may have passed over changes
+    /// that a watch from before it would bring.
     pub fn settled(&self, cluster: &ClusterName, tail: &[Record]) -> (ClusterLog, usize) {
-        let start = self.clusters.get(cluster).cloned().unwrap_or_else(ClusterLog::new);
-        let is_membership = |record: &Record| {
-            matches!(record, Record::Joined { cluster: of, .. } | Record::Away { cluster: of, .. } | Record::Left { cluster: of, .. } if of == cluster)
-        };
-        let Some(last) = tail.iter().rposition(is_membership) else { return (start, 0) };
-        let mut part = start;
+        let mut part = self.clusters.get(cluster).cloned().unwrap_or_else(ClusterLog::new);
+        let is_settling = |record: &Record| record.cluster() == Some(cluster) && record.settles();
+        let Some(last) = tail.iter().rposition(is_settling) else { return (part, 0) };
         for record in tail[..=last].iter().filter(|record| record.cluster() == Some(cluster)) {
             part.replay(record);
         }

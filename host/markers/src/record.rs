@@ -22,7 +22,8 @@ pub enum Record {
         change: Change,
     },
     /// Nothing else happened in the cluster up to here: every change up to `complete` is in the log, and `latest` is the
-    /// last version seen. May also set the clock back, after a relist of a restored cluster.
+    /// last version seen. Of a list both are the list's version, of a watch `latest` is the later one. May also set the
+    /// clock back, after a relist of a restored cluster.
     Progress {
         /// The cluster.
         cluster: ClusterName,
@@ -97,6 +98,16 @@ impl Record {
             | Self::Away { marker, .. }
             | Self::Claim { marker, .. } => Some(*marker),
             Self::Progress { .. } | Self::Freed { .. } => None,
+        }
+    }
+
+    /// Whether its cluster's objects are wholly known at it, whatever a watch from before it brings: a change of membership,
+    /// or the progress of a list, which is complete up to the last version seen.
+    pub(crate) fn settles(&self) -> bool {
+        match self {
+            Self::Joined { .. } | Self::Left { .. } | Self::Away { .. } => true,
+            Self::Progress { complete, latest, .. } => complete == latest,
+            Self::Term { .. } | Self::Change { .. } | Self::Claim { .. } | Self::Freed { .. } => false,
         }
     }
 

@@ -71,6 +71,11 @@ impl<S> Faulty<S> {
         self.plan().script = script.collect();
     }
 
+    /// Adds a fault to the end of the script.
+    pub fn add_fault(&self, fault: Fault) {
+        self.plan().script.push_back(fault);
+    }
+
     /// Ends a crash, and the script.
     pub fn restart(&self) {
         let mut plan = self.plan();

@@ -32,6 +32,8 @@ pub enum CheckpointEntry {
     Cluster(CheckpointCluster),
     /// A live object of the cluster before it.
     Object(CheckpointObject),
+    /// A deletion, in the cluster before it, that may still come again.
+    Gone(CheckpointGone),
     /// A claim that the objects do not tell.
     Claim(CheckpointClaim),
 }
@@ -83,6 +85,17 @@ pub struct CheckpointObject {
     pub served: Option<ObjectKey>,
 }
 
+/// An object that is gone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CheckpointGone {
+    /// Its uid.
+    pub uid: Uid,
+    /// The member version of its deletion.
+    pub version: MemberVersion,
+    /// The marker of its deletion.
+    pub marker: Marker,
+}
+
 /// A claim to a served name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckpointClaim {
@@ -105,8 +118,8 @@ pub struct CheckpointData {
     pub head: Marker,
     /// The terms, each by its first marker and the last one that was used in it.
     pub terms: Vec<(Marker, Marker)>,
-    /// The clusters with their live objects.
-    pub clusters: Vec<(CheckpointCluster, Vec<CheckpointObject>)>,
+    /// The clusters with their live objects and those that are gone.
+    pub clusters: Vec<(CheckpointCluster, Vec<CheckpointObject>, Vec<CheckpointGone>)>,
     /// Claims that the objects do not tell.
     pub claims: Vec<CheckpointClaim>,
 }
@@ -118,6 +131,9 @@ const PART_BYTES: usize = 512 << 10;
 mod tag {
     pub(super) const TERM: u8 = 0x10;
     pub(super) const CLAIM: u8 = 0x11;
+    pub(super) const GONE: u8 = 0x12;
+    /// Of an object that is gone whose uid is no UUID.
+    pub(super) const GONE_TEXT: u8 = 0x13;
     pub(super) const CLUSTER: u8 = 1 << 6;
     pub(super) const STATE: u8 = 0b11;
     pub(super) const IDENTITY: u8 = 1 << 2;
@@ -137,11 +153,10 @@ pub fn encode_checkpoint(data: &CheckpointData) -> Vec<Bytes> {
     for &(first, last) in &data.terms {
         writer.term(first, last);
     }
-    for (cluster, objects) in &data.clusters {
+    for (cluster, objects, gone) in &data.clusters {
         writer.cluster(cluster);
-        for object in objects {
-            writer.object(object);
-        }
+        objects.iter().for_each(|object| writer.object(object));
+        gone.iter().for_each(|gone| writer.gone(gone));
     }
     for claim in &data.claims {
         writer.claim(claim);
@@ -159,12 +174,10 @@ pub fn decode_checkpoint(parts: &[Bytes]) -> Result<CheckpointData, CorruptSegme
     while let Some(entry) = reader.next()? {
         match entry {
             CheckpointEntry::Term(first, last) => data.terms.push((first, last)),
-            CheckpointEntry::Cluster(cluster) => data.clusters.push((cluster, Vec::new())),
+            CheckpointEntry::Cluster(cluster) => data.clusters.push((cluster, Vec::new(), Vec::new())),
             CheckpointEntry::Claim(claim) => data.claims.push(claim),
-            CheckpointEntry::Object(object) => {
-                let (_, objects) = data.clusters.last_mut().ok_or(NO_CLUSTER)?;
-                objects.push(object);
-            }
+            CheckpointEntry::Object(object) => data.clusters.last_mut().ok_or(NO_CLUSTER)?.1.push(object),
+            CheckpointEntry::Gone(gone) => data.clusters.last_mut().ok_or(NO_CLUSTER)?.2.push(gone),
         }
     }
     Ok(data)
@@ -231,6 +244,19 @@ impl CheckpointWriter {
             self.encoder.key(served);
         }
         self.encoder.key(&object.key);
+        self.close_full_part();
+    }
+
+    /// Appends an object of the last cluster that is gone.
+    ///
+    /// # Panics
+    /// Before the first cluster.
+    pub fn gone(&mut self, gone: &CheckpointGone) {
+        let cluster = self.cluster.expect("the caller pushes the cluster before its objects");
+        self.encoder.byte(if gone.uid.as_uuid().is_some() { tag::GONE } else { tag::GONE_TEXT });
+        self.encoder.marker(gone.marker);
+        self.encoder.version(cluster, gone.version);
+        self.encoder.uid(&gone.uid);
         self.close_full_part();
     }
 
@@ -311,6 +337,7 @@ impl<'a> CheckpointReader<'a> {
         let entry = match tag {
             tag::TERM => CheckpointEntry::Term(self.decoder.marker()?, self.decoder.marker()?),
             tag::CLAIM => CheckpointEntry::Claim(self.claim()?),
+            tag::GONE | tag::GONE_TEXT => CheckpointEntry::Gone(self.gone(tag)?),
             tag if tag & tag::OBJECT != 0 => CheckpointEntry::Object(self.object(tag)?),
             tag if tag & tag::CLUSTER != 0 => CheckpointEntry::Cluster(self.cluster(tag)?),
             _ => return Err(CorruptSegment::Content("an entry is of no known kind")),
@@ -344,6 +371,15 @@ impl<'a> CheckpointReader<'a> {
             uid: self.decoder.uid(tag & tag::UUID != 0)?,
             served: if tag & tag::SERVED != 0 { Some(self.decoder.key()?) } else { None },
             key: self.decoder.key()?,
+        })
+    }
+
+    fn gone(&mut self, tag: u8) -> Result<CheckpointGone, CorruptSegment> {
+        let cluster = self.cluster.ok_or(NO_CLUSTER)?;
+        Ok(CheckpointGone {
+            marker: self.decoder.marker()?,
+            version: self.decoder.version(cluster)?,
+            uid: self.decoder.uid(tag == tag::GONE)?,
         })
     }
 

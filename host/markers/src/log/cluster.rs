@@ -147,8 +147,10 @@ impl ClusterLog {
         if change.kind == ChangeKind::Deleted || self.gone.contains_key(&change.uid) {
             return Verdict::Known;
         }
-        match self.keys.get(&change.key) {
-            Some(other) => Verdict::Replaces(other.clone()),
+        match self.object_at(&change.key) {
+            Some((other, entry)) if change.version.is_after(entry.version) => Verdict::Replaces(other.clone()),
+            // It was there before the object that has its key now.
+            Some(_) => Verdict::Known,
             None => Verdict::New(ChangeKind::Added),
         }
     }
@@ -157,7 +159,9 @@ impl ClusterLog {
     pub fn replay(&mut self, record: &Record) {
         match record {
             Record::Change { marker, change, .. } => self.record(change, *marker),
-            Record::Progress { complete, latest, .. } => self.clock = Some(Clock { complete: *complete, latest: *latest }),
+            Record::Progress { complete, latest, .. } => {
+                self.clock = Some(Clock { complete: *complete, latest: *latest })
+            }
             Record::Joined { marker, identity, .. } => {
                 (self.identity, self.presence, self.last) = (Some(identity.clone()), Presence::Joined, Some(*marker));
             }

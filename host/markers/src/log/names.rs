@@ -228,8 +228,18 @@ impl Same {
     }
 
     /// Names shown from `cluster`, each with the first other holder that is there.
-    pub(crate) fn passed_from(&self, cluster: &ClusterName, is_there: impl Fn(&ClusterName) -> bool) -> Vec<(ObjectKey, ClusterName)> {
-        let next = |name: &Shared| name.holders.iter().map(|holder| &holder.cluster).find(|holder| *holder != cluster && is_there(holder)).cloned();
+    pub(crate) fn passed_from(
+        &self,
+        cluster: &ClusterName,
+        is_there: impl Fn(&ClusterName) -> bool,
+    ) -> Vec<(ObjectKey, ClusterName)> {
+        let next = |name: &Shared| {
+            name.holders
+                .iter()
+                .map(|holder| &holder.cluster)
+                .find(|holder| *holder != cluster && is_there(holder))
+                .cloned()
+        };
         let shown_here = self.names.iter().filter(|(_, name)| name.shown.as_ref() == Some(cluster));
         shown_here.filter_map(|(key, name)| Some((key.clone(), next(name)?))).collect()
     }

@@ -6,12 +6,12 @@ use std::time::Duration;
 use bytes::Bytes;
 use orrery_api::{ClusterName, Naming, ObjectKey, Uid};
 
-use super::cluster::{Clock, Entry, Presence};
+use super::cluster::{Clock, Entry, Gone, Presence};
 use super::names::{Holder, Names, Shared};
 use super::{Log, Term};
 use crate::codec::{
-    CheckpointClaim, CheckpointCluster, CheckpointEntry, CheckpointObject, CheckpointReader, CheckpointState,
-    CheckpointWriter, CorruptSegment, SegmentReader, SegmentWriter,
+    CheckpointClaim, CheckpointCluster, CheckpointEntry, CheckpointGone, CheckpointObject, CheckpointReader,
+    CheckpointState, CheckpointWriter, CorruptSegment, SegmentReader, SegmentWriter,
 };
 use crate::{ChangeKind, Marker, MemberVersion, Record, Segment, SegmentSeq, StoredLog, UnixMicros};
 
@@ -227,6 +227,11 @@ impl Log {
             for (uid, entry) in objects {
                 writer.object(&self.checkpoint_object(name, uid, entry));
             }
+            let mut gone: Vec<_> = part.gone.iter().collect();
+            gone.sort_by_key(|(_, gone)| gone.marker);
+            for (uid, &Gone { version, marker }) in gone {
+                writer.gone(&CheckpointGone { uid: uid.clone(), version, marker });
+            }
         }
         self.checkpoint_claims(&mut writer);
         writer.finish()
@@ -276,6 +281,11 @@ impl Log {
                 CheckpointEntry::Object(object) => {
                     if let Some(cluster) = &cluster {
                         log.restore_object(cluster, object);
+                    }
+                }
+                CheckpointEntry::Gone(CheckpointGone { uid, version, marker }) => {
+                    if let Some(cluster) = &cluster {
+                        log.part(cluster).gone.insert(uid, Gone { version, marker });
                     }
                 }
                 CheckpointEntry::Claim(claim) => log.restore_claim(claim),

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use orrery_api::{ClusterName, Uid};
 
 use super::{ClusterLog, Entry};
-use crate::{Change, ChangeKind, MemberVersion, Record};
+use crate::{Change, ChangeKind, Digest, MemberVersion, Record};
 
 /// Holds one cluster's replayed list and watch against the log.
 #[derive(Debug)]
@@ -30,6 +30,7 @@ pub struct Replay {
 #[derive(Clone, Copy, Debug)]
 struct Expected {
     version: MemberVersion,
+    digest: Digest,
     deleted: bool,
 }
 
@@ -57,7 +58,12 @@ impl Replay {
     pub fn new(part: &ClusterLog, tail: &[Record], cluster: &ClusterName, from: MemberVersion) -> Self {
         let mut replay = Self {
             objects: part.objects.clone(),
-            gone: part.gone.iter().map(|(uid, gone)| (uid.clone(), gone.version)).filter(|(_, version)| version.is_after(from)).collect(),
+            gone: part
+                .gone
+                .iter()
+                .map(|(uid, gone)| (uid.clone(), gone.version))
+                .filter(|(_, version)| version.is_after(from))
+                .collect(),
             expected: HashMap::new(),
             open: BTreeMap::new(),
             latest: part.clock.map(|clock| clock.latest),
@@ -67,16 +73,19 @@ impl Replay {
             .objects
             .iter()
             .filter(|(_, entry)| entry.version.is_after(from))
-            .map(|(uid, entry)| (uid.clone(), entry.version, false))
-            .chain(replay.gone.iter().map(|(uid, version)| (uid.clone(), *version, true)))
+            .map(|(uid, entry)| (uid.clone(), entry.version, entry.digest, false))
+            // What a deletion last showed is not compared.
+            .chain(replay.gone.iter().map(|(uid, version)| (uid.clone(), *version, Digest::from_bits(0), true)))
             .collect();
-        for (uid, version, deleted) in beyond {
-            replay.expect(uid, version, deleted);
+        for (uid, version, digest, deleted) in beyond {
+            replay.expect(uid, Expected { version, digest, deleted });
         }
         for record in tail.iter().filter(|record| record.cluster() == Some(cluster)) {
             match record {
                 Record::Change { change, .. } => {
-                    replay.expect(change.uid.clone(), change.version, change.kind == ChangeKind::Deleted);
+                    let Change { version, digest, .. } = *change;
+                    let deleted = change.kind == ChangeKind::Deleted;
+                    replay.expect(change.uid.clone(), Expected { version, digest, deleted });
                 }
                 Record::Progress { latest, .. } => replay.latest = Some(*latest),
                 _ => {}
@@ -133,7 +142,7 @@ impl Replay {
         match step {
             Some(step) => Ok(step),
             None => Err(Mismatch(format!(
-                "{} changed at version {}, which the log passed without it",
+                "{} changed at version {}, and the log has it otherwise or not at all",
                 change.key, change.version
             ))),
         }
@@ -154,8 +163,9 @@ impl Replay {
         self.open.is_empty()
     }
 
-    fn expect(&mut self, uid: Uid, version: MemberVersion, deleted: bool) {
-        self.expected.entry(uid).or_default().push_back(Expected { version, deleted });
+    fn expect(&mut self, uid: Uid, expected: Expected) {
+        let version = expected.version;
+        self.expected.entry(uid).or_default().push_back(expected);
         *self.open.entry(version.number()).or_default() += 1;
         if self.latest.is_none_or(|latest| version.is_after(latest)) {
             self.latest = Some(version);
@@ -170,6 +180,9 @@ impl Replay {
             // A deletion found by a relist carries the list's version, which is above the event's.
             let is_next = next.deleted == deleted
                 && (next.version == change.version || deleted && next.version.is_after(change.version));
+            if is_next && !deleted && next.digest.differs_from(change.digest) {
+                return None;
+            }
             if is_next {
                 queue.pop_front();
                 self.close(next.version);

@@ -106,11 +106,6 @@ impl Member {
         self.history.partition_point(|event| event.version <= version)
     }
 
-    /// Whether any object was ever in this state here.
-    pub(crate) fn had(&self, uid: u128, version: u64) -> bool {
-        self.history.iter().any(|event| event.object.uid == uid && event.object.version == version)
-    }
-
     fn put(&mut self, key: &ObjectKey, object: Object, kind: ChangeKind) {
         self.objects.insert(key.clone(), object);
         self.history.push(Event { version: object.version, key: key.clone(), object, kind });

@@ -36,12 +36,21 @@ fn claim() -> impl Strategy<Value = CheckpointClaim> {
         .prop_map(|(served, cluster, key, rank, marker)| CheckpointClaim { served, cluster, key, rank, marker })
 }
 
+fn gone() -> impl Strategy<Value = CheckpointGone> {
+    (strategies::uid(), strategies::version(), strategies::marker()).prop_map(|(uid, version, marker)| CheckpointGone {
+        uid,
+        version,
+        marker,
+    })
+}
+
 fn data() -> impl Strategy<Value = CheckpointData> {
     let objects = prop::collection::vec(object(), 0..20);
+    let gone = prop::collection::vec(gone(), 0..5);
     (
         strategies::marker(),
         prop::collection::vec((strategies::marker(), strategies::marker()), 0..5),
-        prop::collection::vec((cluster(), objects), 0..5),
+        prop::collection::vec((cluster(), objects, gone), 0..5),
         prop::collection::vec(claim(), 0..10),
     )
         .prop_map(|(head, terms, clusters, claims)| CheckpointData { head, terms, clusters, claims })
@@ -66,7 +75,12 @@ fn large(objects: u64) -> CheckpointData {
         served: None,
     };
     let objects = (0..objects).map(object).collect();
-    CheckpointData { head: Marker::MAX, terms: Vec::new(), clusters: vec![(cluster, objects)], claims: Vec::new() }
+    CheckpointData {
+        head: Marker::MAX,
+        terms: Vec::new(),
+        clusters: vec![(cluster, objects, Vec::new())],
+        claims: Vec::new(),
+    }
 }
 
 proptest! {
