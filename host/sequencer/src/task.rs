@@ -53,7 +53,7 @@ pub(crate) fn spawn(inner: Arc<Inner>, info: ResourceInfo, stop: CancellationTok
     tokio::spawn(
         async move {
             let running = async {
-                let (task, observations) = Task::new(inner, info);
+                let (task, observations) = Task::new(inner, &info);
                 if let Err(reason) = task.run(observations, &phase).await {
                     warn!(%reason, "resource stopped");
                     phase.send_replace(Phase::Failed(reason));
@@ -75,7 +75,6 @@ type Observations = mpsc::Receiver<(ClusterName, Observation)>;
 
 struct Task {
     inner: Arc<Inner>,
-    info: ResourceInfo,
     shared: Arc<Shared>,
     writer: Writer,
     ingests: Ingests,
@@ -90,7 +89,7 @@ struct Task {
 // === impl Task ===
 
 impl Task {
-    fn new(inner: Arc<Inner>, info: ResourceInfo) -> (Self, Observations) {
+    fn new(inner: Arc<Inner>, info: &ResourceInfo) -> (Self, Observations) {
         let gvr = info.gvr.clone();
         let naming = naming_of(&gvr);
         let shape = Shape {
@@ -120,7 +119,6 @@ impl Task {
             expire_before: None,
             housekeeping: Housekeeping::default(),
             inner,
-            info,
         };
         (task, observations)
     }

@@ -65,7 +65,7 @@ impl Housekeeping {
 
 impl Task {
     pub(super) async fn keep_house(&mut self) {
-        self.writer.settle(Instant::now());
+        self.writer.apply(Vec::new(), Instant::now());
         self.refresh_counts();
         if let Some(before) = self.housekeeping.forgotten() {
             self.stage(None, |log, effects| log.expire(before, effects));

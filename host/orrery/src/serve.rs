@@ -1,0 +1,108 @@
+//! `orrery serve`: the wiring, in the order of the picture in ARCHITECTURE.md.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use anyhow::Context as _;
+use orrery_api::config::{ByteSize, Store};
+use orrery_auth::{CertificateSettings, Certificates, ServingFiles};
+use orrery_cache::Budget;
+use orrery_cli::{Contexts, Environment, ServeArgs, Settings};
+use orrery_fleet::{Fleet, FleetSettings, MemberFlags, MemberSpec};
+use orrery_markers::MarkerStore;
+use orrery_rest::Front;
+use orrery_sequencer::Sequencer;
+use orrery_stores::{DirLock, MemoryStore, RedbStore};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use crate::metrics::Metrics;
+use crate::{checks, logs, memory, signals};
+
+/// Serves until a signal ends it.
+pub(crate) async fn serve(args: ServeArgs) -> anyhow::Result<()> {
+    let settings = args.clone().load(&Environment::of_process())?;
+    logs::begin(&settings)?;
+    let (metrics, registry) = Metrics::registered();
+    let lock = Arc::new(DirLock::take(&settings.data).context("cannot use the data directory")?);
+    let store = open_store(&settings, &lock, &metrics)?;
+
+    let stop = CancellationToken::new();
+    let members = members(&settings)?;
+    say_members(&members);
+    let fleet = Fleet::start(members, FleetSettings::default(), metrics.fleet.clone());
+    let budget = Budget::new(settings.cache_bytes_max.map_or_else(memory::cache_bytes_max, ByteSize::bytes));
+    let sequencer = Sequencer::new(
+        fleet.clone(),
+        store,
+        budget,
+        orrery_sequencer::Settings { stamp: settings.stamp, namespaces: settings.namespaces.clone() },
+        metrics.sequencer.clone(),
+        metrics.cache.clone(),
+        stop.clone(),
+    );
+
+    let listener = TcpListener::bind(settings.listen).await.with_context(|| format!("cannot listen on {}", settings.listen))?;
+    let certificates = certificates(&settings, &listener, &metrics)?;
+    let front = Front {
+        fleet: fleet.clone(),
+        sequencer,
+        settings: orrery_rest::Settings { stamp: settings.stamp, ..orrery_rest::Settings::default() },
+        metrics: metrics.rest,
+        registry: Arc::new(registry),
+        checks: checks::of(&fleet),
+    };
+    info!(address = %listener.local_addr()?, kubeconfig = %certificates.kubeconfig_path().display(), "serving");
+
+    let tls = certificates.server_config();
+    tokio::spawn(signals::handle(args, fleet, stop.clone()));
+    tokio::spawn(certificates.keep_renewed(stop.clone()));
+    orrery_rest::serve(listener, tls, front, stop).await;
+    info!("drained");
+    Ok(())
+}
+
+/// The members that flags, environment and file name now.
+pub(crate) fn members(settings: &Settings) -> anyhow::Result<Vec<MemberSpec>> {
+    let contexts = match &settings.contexts {
+        Contexts::Named(names) => names.clone(),
+        Contexts::Unsaid | Contexts::All => Vec::new(),
+    };
+    let flags = MemberFlags {
+        kubeconfig: settings.kubeconfigs.clone(),
+        contexts,
+        all_contexts: settings.contexts == Contexts::All,
+        members: settings.members.iter().map(ToString::to_string).collect(),
+    };
+    flags.resolve().context("cannot tell which clusters are the fleet")
+}
+
+fn say_members(members: &[MemberSpec]) {
+    for member in members {
+        info!(cluster = %member.name, context = member.context.as_deref().unwrap_or("(current)"), "member");
+    }
+}
+
+fn open_store(settings: &Settings, lock: &Arc<DirLock>, metrics: &Metrics) -> anyhow::Result<Arc<dyn MarkerStore>> {
+    Ok(match settings.store {
+        Store::Embedded => Arc::new(RedbStore::open(lock.clone(), metrics.stores.clone())?),
+        Store::Memory => {
+            warn!("markers live in memory: after a restart every client lists anew");
+            Arc::new(MemoryStore::new())
+        }
+    })
+}
+
+fn certificates(settings: &Settings, listener: &TcpListener, metrics: &Metrics) -> anyhow::Result<Certificates> {
+    let address = listener.local_addr()?;
+    let settings = CertificateSettings {
+        data: settings.data.clone(),
+        server: orrery_auth::server_url(address),
+        listen: (!address.ip().is_unspecified()).then(|| address.ip()),
+        names: settings.tls_sans.clone(),
+        serving: settings.serving.clone().map(|(certificate, key)| ServingFiles { certificate, key }),
+        client_ca: settings.client_ca_file.clone(),
+    };
+    Ok(Certificates::open(settings, SystemTime::now(), metrics.auth.clone())?)
+}
