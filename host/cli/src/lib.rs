@@ -24,7 +24,7 @@ pub use serve::{Contexts, ResolveError, ServeArgs, Settings};
 
 /// Many Kubernetes clusters as one Kubernetes API.
 #[derive(Debug, clap::Parser)]
-#[command(name = "orrery", version, about, max_term_width = 120)]
+#[command(name = "orrery", version, max_term_width = 120)]
 pub struct Cli {
     /// The command.
     #[command(subcommand)]
