@@ -23,6 +23,8 @@ use crate::status::Status;
 
 /// How long a GET waits until the cache has the version that the member told.
 const VERSION_WAIT: Duration = Duration::from_secs(2);
+/// How long a member is waited for before the cache answers in its place.
+const LOOK_WAIT: Duration = Duration::from_secs(5);
 /// An object is at most 1.5 MiB in etcd, and its metadata alone is asked for.
 const METADATA_BYTES_MAX: usize = 16 << 20;
 /// Asks for an object's metadata, or for all of it where the member knows no other form.
@@ -156,7 +158,10 @@ impl Service {
         if let Health::Unreachable { reason, .. } | Health::NeverSeen { reason } = member.health() {
             return Look::Nothing(reason);
         }
-        look_at(&member, &path_of(asked, key)).await
+        match tokio::time::timeout(LOOK_WAIT, look_at(&member, &path_of(asked, key))).await {
+            Ok(look) => look,
+            Err(_) => Look::Nothing(format!("it did not answer within {} s", LOOK_WAIT.as_secs())),
+        }
     }
 
     /// A Scale is made by the member; only its resourceVersion is the host's, and it is the object's own.
