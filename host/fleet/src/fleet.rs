@@ -9,7 +9,7 @@ use tokio::sync::{Mutex, watch};
 use crate::member::{Registry, Shared};
 use crate::{FleetSettings, Member, MemberSource, MemberSpec, Metrics};
 
-/// The clusters that the host makes one API. A cheap handle.
+/// The clusters that the host makes one API. A cheap handle; with the last one its members leave.
 #[derive(Clone)]
 pub struct Fleet(Arc<Inner>);
 
@@ -103,6 +103,14 @@ impl Fleet {
         joined.iter().for_each(Member::tend);
         self.0.shared.changed.send_modify(|count| *count += 1);
         futures::future::join_all(stayed.iter().map(Member::reconfigure)).await;
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.members.get_mut().unwrap_or_else(PoisonError::into_inner).iter().for_each(Member::leave);
+        // The registry knows members that know it.
+        self.shared.registry.set(&[]);
     }
 }
 

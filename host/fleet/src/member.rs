@@ -173,3 +173,6 @@ impl fmt::Debug for Member {
         f.debug_struct("Member").field("name", &self.0.name).field("health", &self.health()).finish_non_exhaustive()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -6,6 +6,8 @@
 mod counted;
 mod pool;
 
+use std::sync::Arc;
+
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body_util::combinators::UnsyncBoxBody;
@@ -69,7 +71,7 @@ pub enum SendError {
         cluster: ClusterName,
         /// What is wrong with them.
         #[source]
-        source: crate::ConnectError,
+        source: Arc<crate::ConnectError>,
     },
     /// As many requests as may be are waiting for this member already.
     #[error("cluster {cluster} has {limit} requests waiting already")]
@@ -145,3 +147,6 @@ pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests;

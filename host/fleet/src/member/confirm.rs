@@ -19,7 +19,14 @@ pub(crate) struct Confirmed {
 
 /// The last confirmation, shared by all that asked for one while it ran.
 #[derive(Debug, Default)]
-pub(crate) struct Confirmation(tokio::sync::Mutex<Option<(Instant, Result<Confirmed, Fault>)>>);
+pub(crate) struct Confirmation(tokio::sync::Mutex<Option<Answered>>);
+
+#[derive(Debug)]
+struct Answered {
+    asked: Instant,
+    ended: Instant,
+    result: Result<Confirmed, Fault>,
+}
 
 /// The identities of a fleet's members, in fleet order, so that two names of one cluster are found.
 #[derive(Debug, Default)]
@@ -38,22 +45,22 @@ const DOCUMENT_MAX: usize = 1 << 20;
 // === impl Member ===
 
 impl Member {
-    /// Asks who answers there now. Calls that wait for one another share the answer, but only one that was asked for
-    /// after the call.
+    /// Asks who answers there now. Calls that wait for one another share the answer: one that was asked for after the
+    /// call, or a failure that ended after it (whoever finds a member that does not answer waits for that once).
     ///
     /// # Errors
     /// The fault of the request; a duplicate of another member is one.
     pub(crate) async fn confirm(&self) -> Result<Confirmed, Fault> {
         let called = Instant::now();
         let mut last = self.0.confirmed.0.lock().await;
-        if let Some((asked, result)) = &*last
-            && *asked >= called
+        if let Some(Answered { asked, ended, result }) = &*last
+            && (*asked >= called || result.is_err() && *ended >= called)
         {
             return result.clone();
         }
         let asked = Instant::now();
         let result = self.ask_who().await;
-        *last = Some((asked, result.clone()));
+        *last = Some(Answered { asked, ended: Instant::now(), result: result.clone() });
         result
     }
 

@@ -12,13 +12,13 @@ pub(crate) struct Connection {
     /// Held by the one task that is making a new one.
     making: Arc<tokio::sync::Mutex<()>>,
     /// Why the last making failed.
-    failed: Mutex<Option<Arc<ConnectError>>>,
+    failed: Mutex<Option<(Instant, Arc<ConnectError>)>>,
 }
 
 /// Longest wait for credentials (an exec plugin may ask the network).
 const MAKING_MAX: Duration = Duration::from_secs(30);
 
-/// Refused credentials are not made anew more often than this.
+/// Credentials that are refused, or cannot be made, are not made anew more often than this.
 const MAKING_PAUSE: Duration = Duration::from_secs(2);
 
 // === impl Connection ===
@@ -41,15 +41,18 @@ impl Connection {
                 current.replace((Instant::now(), endpoint)).map(|(_, before)| before)
             }
             Err(error) => {
-                *failed = Some(Arc::new(error));
+                *failed = Some((Instant::now(), Arc::new(error)));
                 None
             }
         }
     }
 
-    fn take_failure(&self) -> Option<ConnectError> {
-        let failed = self.failed.lock().unwrap_or_else(PoisonError::into_inner).take();
-        failed.map(|error| Arc::try_unwrap(error).unwrap_or_else(|shared| ConnectError::Other(shared.to_string())))
+    fn failed_just_now(&self) -> bool {
+        self.failure().is_some_and(|(at, _)| at.elapsed() < MAKING_PAUSE)
+    }
+
+    fn failure(&self) -> Option<(Instant, Arc<ConnectError>)> {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
@@ -61,16 +64,21 @@ impl Member {
         if let Some(endpoint) = self.0.connection.endpoint() {
             return Ok(endpoint);
         }
-        self.make_endpoint(None).await;
-        let fail = |source| SendError::Credentials { cluster: self.0.name.clone(), source };
-        let missing = || fail(self.0.connection.take_failure().unwrap_or(ConnectError::Slow(MAKING_MAX.as_secs())));
+        if !self.0.connection.failed_just_now() {
+            self.make_endpoint(None).await;
+        }
+        let slow = || Arc::new(ConnectError::Slow(MAKING_MAX.as_secs()));
+        let missing = || SendError::Credentials {
+            cluster: self.0.name.clone(),
+            source: self.0.connection.failure().map_or_else(slow, |(_, error)| error),
+        };
         self.0.connection.endpoint().ok_or_else(missing)
     }
 
     /// Reads credentials anew because the member refused those of now. Whether there may be others since.
     pub(crate) async fn renew_credentials(&self) -> bool {
         let before = self.0.connection.made_at();
-        if before.is_some_and(|at| at.elapsed() < MAKING_PAUSE) {
+        if before.is_some_and(|at| at.elapsed() < MAKING_PAUSE) || self.0.connection.failed_just_now() {
             return false;
         }
         self.make_endpoint(before).await;

@@ -16,6 +16,9 @@ use crate::metrics::Held;
 use crate::transport::{Body, BodyError, SendError, Upgrade, chain, empty};
 use crate::{AwayClass, Member};
 
+/// How long the first line of a stream may take.
+const STREAM_WAIT: Duration = Duration::from_secs(3600);
+
 /// Headers that speak to the next hop only.
 const HOP_BY_HOP: [HeaderName; 5] = [CONNECTION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE];
 
@@ -25,7 +28,7 @@ impl Member {
     /// Sends a request as it is, with this member's base URL and the host's credentials; the answer is the member's,
     /// whatever its code. Both bodies stream. Headers for the next hop only and a caller's own `Authorization` are
     /// dropped, `Accept-Encoding` is `identity`, and `User-Agent` is ours where the request has none. The URI of the
-    /// request is a path with its query.
+    /// request is a path with its query. Logs that are followed and watches may take an hour to begin.
     ///
     /// # Errors
     /// No connection, no head of an answer within [`FleetSettings::answer`](crate::FleetSettings), no credentials, too
@@ -35,7 +38,9 @@ impl Member {
         for name in HOP_BY_HOP {
             request.headers_mut().remove(name);
         }
-        self.exchange(request, self.0.settings.answer).await
+        // The head of a log or a watch may come with its first line only.
+        let wait = if follows(&request) { STREAM_WAIT } else { self.0.settings.answer };
+        self.exchange(request, wait).await
     }
 
     /// Sends a request to upgrade its HTTP/1.1 connection (`Connection` and `Upgrade` as the client sent them).
@@ -164,4 +169,13 @@ impl Member {
         self.0.metrics.answered(0);
         self.0.probe_now.notify_one();
     }
+}
+
+/// Whether the answer is a stream that may begin whenever something happens.
+fn follows(request: &Request<Body>) -> bool {
+    let is_set = |value: &str| !matches!(value, "false" | "0");
+    let asks = |pair: &str| {
+        pair.split_once('=').is_some_and(|(key, value)| matches!(key, "follow" | "watch") && is_set(value))
+    };
+    request.uri().query().is_some_and(|query| query.split('&').any(asks))
 }

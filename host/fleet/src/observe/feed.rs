@@ -16,7 +16,7 @@ use crate::fault::Fault;
 use crate::jitter::{Backoff, Random};
 use crate::member::{Confirmed, Status};
 use crate::wire::{Event, Scheme};
-use crate::{AwayClass, Member};
+use crate::{AwayClass, FleetSettings, Member};
 
 /// One list and watch, kept going: does what its [`Course`] says.
 pub(crate) struct Feed {
@@ -56,6 +56,9 @@ const WATCH_LIST_MINOR: u32 = 34;
 
 /// How long a member takes to serve a changed CustomResourceDefinition.
 const SETTLE: Duration = Duration::from_millis(500);
+
+/// A watch that lived as long as this was a success: the next wait is the first again.
+const STEADY: Duration = Duration::from_secs(2);
 
 /// A watch that lives shorter than this is not opened again at once.
 const SHORT: Duration = Duration::from_secs(1);
@@ -114,7 +117,11 @@ impl Feed {
         if let Some(say) = say {
             self.say(tx, say).await?;
         }
-        self.pause(pause, lived.unwrap_or_default()).await;
+        let lived = lived.unwrap_or_default();
+        if lived >= STEADY {
+            self.backoff.reset();
+        }
+        self.pause(pause, lived).await;
         Ok(())
     }
 
@@ -215,7 +222,6 @@ impl Feed {
                 Err(Interrupt::SchemaChanged) => return Ok(Happened::SchemaChanged),
             };
             self.member.metrics().event();
-            self.backoff.reset();
             let (happened, say) = match event {
                 Event::Changed(object, kind) => {
                     (Happened::Event(object.version), Observation::Changed { object, kind })
@@ -231,18 +237,13 @@ impl Feed {
     /// The next event, unless the stream is to be cut: the member is down and this stream was silent as long as a
     /// probe waits, its server is another, the kind's schema changed, or bookmarks stay away.
     async fn next_event(&mut self) -> Result<Option<Event>, Interrupt> {
-        let settings = self.member.settings().clone();
         loop {
             let Some(stream) = &mut self.stream else { return Ok(None) };
-            let is_down = self.status.borrow().is_down();
-            let patience = match (is_down, stream.bookmarked) {
-                (true, _) => settings.first_byte,
-                (false, true) => settings.silence,
-                (false, false) => settings.silence.max(Duration::from_secs(settings.watch_seconds.1 + 60)),
-            };
+            let patience = patience(self.member.settings(), self.status.borrow().is_down(), stream.bookmarked);
             let cut = stream.last + patience;
+            // Events before the silence: while the receiver did not read, they have waited.
             tokio::select! {
-                event = stream.next() => return event.map_err(Interrupt::Fault),
+                biased;
                 Ok(()) = self.status.changed() => {
                     if self.status.borrow().epoch != self.epoch {
                         return Err(Interrupt::Fault(Fault::Broken("the member's server is another now".to_owned())));
@@ -253,6 +254,7 @@ impl Feed {
                         return Err(Interrupt::SchemaChanged);
                     }
                 }
+                event = stream.next() => return event.map_err(Interrupt::Fault),
                 () = sleep_until(cut) => {
                     let text = format!("the watch was silent for {} s", patience.as_secs());
                     return Err(Interrupt::Fault(Fault::away(AwayClass::NoAnswer, text)));
@@ -305,6 +307,16 @@ impl Feed {
             () = sleep_until(until) => {}
             () = back => sleep(Duration::from_millis(1)).await,
         }
+    }
+}
+
+/// How long a stream may bring nothing: a member that does not answer gets as long as a probe; one that has sent
+/// bookmarks until one is missed; any other until its own deadline is over.
+fn patience(settings: &FleetSettings, is_down: bool, bookmarked: bool) -> Duration {
+    match (is_down, bookmarked) {
+        (true, _) => settings.first_byte,
+        (false, true) => settings.silence,
+        (false, false) => settings.silence.max(Duration::from_secs(settings.watch_seconds.1 + 60)),
     }
 }
 

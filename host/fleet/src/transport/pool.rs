@@ -31,6 +31,10 @@ pub(crate) fn transport(
     settings: &FleetSettings,
     traffic: &Traffic,
 ) -> Result<Transport, ConnectError> {
+    // rustls wants one chosen where several are compiled in; another choice of the process holds.
+    if rustls::crypto::CryptoProvider::get_default().is_none() {
+        let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    }
     let mut tcp = HttpConnector::new();
     tcp.enforce_http(false);
     tcp.set_nodelay(true);
