@@ -164,8 +164,7 @@ async fn a_plugin_is_asked_again_when_its_token_is_refused() {
     let server = Server::default();
     *server.wanted.lock().unwrap() = Some("Bearer first".to_owned());
     let user = format!(
-        "{{exec: {{apiVersion: client.authentication.k8s.io/v1, command: {:?}, interactiveMode: Never}}}}",
-        plugin
+        "{{exec: {{apiVersion: client.authentication.k8s.io/v1, command: {plugin:?}, interactiveMode: Never}}}}"
     );
     let (fleet, member) = fleet(kubeconfig(dir.path(), server.start().await, &user), Metrics::default());
     let mut changed = fleet.changed();
