@@ -366,3 +366,10 @@ fn object_cost(object: &Object) -> u64 {
 fn held_cost(object: &MemberObject) -> u64 {
     object.body.len() as u64 + OBJECT_OVERHEAD_BYTES
 }
+
+/// Nothing follows any more: watches must not wait for it.
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.expire_started_before(Marker::MAX);
+    }
+}

@@ -28,7 +28,7 @@ pub(crate) async fn serve(args: ServeArgs) -> anyhow::Result<()> {
     let lock = Arc::new(DirLock::take(&settings.data).context("cannot use the data directory")?);
     let store = open_store(&settings, &lock, &metrics)?;
 
-    let stop = CancellationToken::new();
+    let (stop, end) = (CancellationToken::new(), CancellationToken::new());
     let members = members(&settings)?;
     say_members(&members);
     let fleet = Fleet::start(members, FleetSettings::default(), metrics.fleet.clone());
@@ -40,7 +40,7 @@ pub(crate) async fn serve(args: ServeArgs) -> anyhow::Result<()> {
         orrery_sequencer::Settings { stamp: settings.stamp, namespaces: settings.namespaces.clone() },
         metrics.sequencer.clone(),
         metrics.cache.clone(),
-        stop.clone(),
+        end.clone(),
     );
 
     let listener = TcpListener::bind(settings.listen).await.with_context(|| format!("cannot listen on {}", settings.listen))?;
@@ -59,6 +59,8 @@ pub(crate) async fn serve(args: ServeArgs) -> anyhow::Result<()> {
     tokio::spawn(signals::handle(args, fleet, stop.clone()));
     tokio::spawn(certificates.keep_renewed(stop.clone()));
     orrery_rest::serve(listener, tls, front, stop).await;
+    // Only now: watches end cleanly with the drain, not because their resource did.
+    end.cancel();
     info!("drained");
     Ok(())
 }

@@ -362,3 +362,12 @@ fn metrics_are_registered_by_their_names() {
         assert!(text.lines().any(|found| found == line), "{line} is not in\n{text}");
     }
 }
+
+#[tokio::test]
+async fn a_watch_ends_when_nothing_can_follow_any_more() {
+    let (writer, reader, _budget) = cache(1 << 20);
+    let mut watch = reader.watch(marker(10), Selection::everything()).unwrap();
+    drop(writer);
+    assert!(matches!(watch.next().await, Step::Expired));
+    assert!(reader.watch(marker(10), Selection::everything()).is_err());
+}
