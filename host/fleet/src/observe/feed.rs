@@ -25,6 +25,8 @@ pub(crate) struct Feed {
     reads: Reads,
     course: Course,
     stream: Option<Stream>,
+    /// When a watch ended cleanly that is to be resumed.
+    ended: Option<Instant>,
     /// Who the member was when it was last loaded.
     identity: Option<Arc<str>>,
     /// Which server the streams are from.
@@ -54,6 +56,9 @@ type Sender = mpsc::Sender<(ClusterName, Observation)>;
 /// From this minor version on members are asked for WatchList (on by default since 1.34).
 const WATCH_LIST_MINOR: u32 = 34;
 
+/// How long the resuming of a watch may take.
+const AT_ONCE: Duration = Duration::from_secs(3);
+
 /// How long a member takes to serve a changed CustomResourceDefinition.
 const SETTLE: Duration = Duration::from_millis(500);
 
@@ -77,6 +82,7 @@ impl Feed {
             reads: Reads { member: member.clone(), paths: Paths::new(&gvr, namespace), accept: Accept::Objects },
             course: Course::new(start),
             stream: None,
+            ended: None,
             identity: None,
             epoch: 0,
             status: member.status(),
@@ -112,6 +118,7 @@ impl Feed {
             self.member.metrics().reconnected(reason);
             tracing::debug!(cluster = %self.member.name(), resource = %self.gvr, reason, "watch ended");
             self.stream = None;
+            self.ended = matches!(happened, Happened::Ended).then(Instant::now);
         }
         let (say, pause) = self.course.step(happened);
         if let Some(say) = say {
@@ -138,6 +145,7 @@ impl Feed {
     /// Loads all objects and tells them.
     async fn load(&mut self, load: Load, tx: &Sender) -> Result<Happened, Closed> {
         self.stream = None;
+        self.ended = None;
         self.epoch = self.status.borrow_and_update().epoch;
         self.schema = self.schema_now().or(self.schema);
         let confirmed = match self.member.confirm().await {
@@ -199,7 +207,9 @@ impl Feed {
     async fn open(&mut self, after: MemberVersion) -> Result<Happened, Fault> {
         let version = self.member.version().map_or_else(|| Arc::from(""), |version| version.git_version.clone());
         let seconds = self.watch_seconds();
-        self.stream = Some(self.reads.watch(Scheme::new(&self.gvr.version, &version), seconds, after).await?);
+        let stream = self.reads.watch(Scheme::new(&self.gvr.version, &version), seconds, after).await?;
+        self.at_once()?;
+        self.stream = Some(stream);
         Ok(Happened::Opened)
     }
 
@@ -209,7 +219,20 @@ impl Feed {
         if self.identity.as_ref() != Some(&confirmed.identity) {
             return Err(Fault::Broken("the member is another cluster now".to_owned()));
         }
-        self.reads.version_now().await.map(Happened::Checked)
+        let version = self.reads.version_now().await?;
+        self.at_once()?;
+        Ok(Happened::Checked(version))
+    }
+
+    /// A watch is resumed only at once after its end. In a longer time an etcd may have been restored, and have grown
+    /// past what was seen.
+    fn at_once(&self) -> Result<(), Fault> {
+        match self.ended.map(|ended| ended.elapsed()) {
+            Some(since) if since > AT_ONCE => {
+                Err(Fault::Broken(format!("the watch could not be resumed for {} s", since.as_secs())))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Takes events and tells them, until something else happens.
@@ -289,6 +312,7 @@ impl Feed {
         let wait = match pause {
             Pause::None => return,
             Pause::IfShort if lived >= SHORT => return,
+            Pause::IfShort if self.ended.is_some() => self.backoff.next().min(SHORT),
             Pause::IfShort | Pause::Backoff => self.backoff.next(),
             Pause::Settle => SETTLE,
             Pause::For(wait) => wait,
