@@ -47,7 +47,7 @@ fn begin_of(fake: &Fake, gvr: Gvr, start: Start, namespaces: Option<&[&str]>) ->
 
 impl Seen {
     async fn next(&mut self) -> Observation {
-        let next = timeout(Duration::from_secs(120), self.rx.recv()).await.expect("something within two minutes");
+        let next = timeout(Duration::from_secs(3600), self.rx.recv()).await.expect("something within an hour");
         let (_, observation) = next.expect("the observation goes on");
         self.take(&observation);
         observation
@@ -536,9 +536,10 @@ async fn act(fake: &Fake, deed: &Deed) {
         }
         Deed::Restore => {
             let mut world = fake.world();
-            let (now, objects) = world.snapshot();
-            let kept = objects.into_iter().filter(|(_, object)| object.version % 2 == 0).collect();
-            world.restore((now.saturating_sub(3).max(1), kept));
+            let (now, mut objects) = world.snapshot();
+            let then = now.saturating_sub(3).max(1);
+            objects.retain(|_, object| object.version <= then);
+            world.restore((then, objects));
             drop(world);
             // An etcd is not restored in less.
             fake.set_mode(Mode::Refusing);
