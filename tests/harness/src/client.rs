@@ -91,6 +91,11 @@ impl Client {
         Self::parse(&text).with_context(|| format!("{} is not one of ours", kubeconfig.display()))
     }
 
+    /// Where it connects to, and as whom: for clients that need more than this one.
+    pub fn endpoint(&self) -> (SocketAddr, Arc<ClientConfig>) {
+        (self.address, Arc::clone(&self.tls))
+    }
+
     /// `GET path`; `path` with its query.
     pub fn get(&self, path: &str) -> Result<Response> {
         self.send("GET", path, &[], &[])

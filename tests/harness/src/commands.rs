@@ -5,6 +5,8 @@ mod clusters;
 mod demo;
 mod test;
 
+pub use demo::demo_clusters;
+
 use std::io::Write;
 use std::process::ExitCode;
 

@@ -1,6 +1,7 @@
 //! Command blocks of Markdown: what a reader types, and what it prints.
 //!
-//! A block begins with a fence of three backticks and the word `console`. In it, `$ ` begins a command (a `\` at the
+//! A block begins with a fence of three backticks and the word `sh` or `console`. In one of `sh` each line is a command
+//! (blank lines and comments apart). In one of `console` `$ ` begins a command (a `\` at the
 //! end of a line goes on with the next), and the lines up to the next command are what it prints. A line
 //! `# meanwhile in NAME: COMMAND` after a command that does not end by itself says what is done then, in that member.
 
@@ -17,7 +18,7 @@ pub struct ConsoleStep {
     pub printed: Vec<String>,
 }
 
-/// All commands of all command blocks of `markdown`.
+/// All commands of the `console` blocks of `markdown`, with what they print.
 pub fn console_steps(markdown: &str) -> Vec<ConsoleStep> {
     let mut steps: Vec<ConsoleStep> = Vec::new();
     let mut inside = false;
@@ -50,6 +51,22 @@ pub fn console_steps(markdown: &str) -> Vec<ConsoleStep> {
     steps
 }
 
+/// All commands of `sh` and `console` blocks of `markdown` in the order in which they stand, as steps; those of `sh`
+/// blocks do not say what they print.
+pub fn shell_commands(markdown: &str) -> Vec<ConsoleStep> {
+    let (mut inside, mut goes_on) = (false, false);
+    let as_console = markdown.lines().map(|line| {
+        if line.trim().starts_with("```") {
+            inside = line.trim() == "```sh";
+            return if inside { "```console".to_owned() } else { line.to_owned() };
+        }
+        let is_command = inside && !goes_on && !line.trim().is_empty() && !line.starts_with('#');
+        goes_on = inside && line.ends_with('\\');
+        if is_command { format!("$ {line}") } else { line.to_owned() }
+    });
+    console_steps(&as_console.collect::<Vec<_>>().join("\n"))
+}
+
 // === impl ConsoleStep ===
 
 impl ConsoleStep {
@@ -78,5 +95,14 @@ mod tests {
         let meanwhile = Some(("west".to_owned(), "do it".to_owned()));
         let watched = ConsoleStep { meanwhile, ..step(12, "three -w", &["z"]) };
         assert_eq!(steps, [step(7, "one two", &["x", "", "y"]), watched]);
+    }
+
+    #[test]
+    fn shell_blocks_are_commands_without_their_comments() {
+        let steps =
+            shell_commands("```sh\n# why\na one\n\nb \\\n  two\n```\n```text\nno\n```\n```console\n$ c\nx\n```\n");
+        let commands: Vec<&str> = steps.iter().map(|step| step.command.as_str()).collect();
+        assert_eq!(commands, ["a one", "b two", "c"]);
+        assert_eq!(steps[2].printed, ["x"]);
     }
 }

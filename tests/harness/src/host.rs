@@ -240,7 +240,7 @@ impl Drop for Host {
 }
 
 /// Path of the host's binary, built once per process and profile. `ORRERY_TEST_BINARY` names one that is built already.
-pub(crate) fn binary(profile: Profile) -> Result<PathBuf> {
+pub fn binary(profile: Profile) -> Result<PathBuf> {
     static BUILT: LazyLock<Mutex<Vec<(Profile, PathBuf)>>> = LazyLock::new(Mutex::default);
     if let Some(given) = env::var_os("ORRERY_TEST_BINARY") {
         return Ok(given.into());

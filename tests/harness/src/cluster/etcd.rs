@@ -9,12 +9,24 @@ use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
 use super::{Cluster, wait_port};
+use crate::places::cache;
 use crate::process::Process;
 
-/// A copy of a cluster's etcd, as it was when it was taken. It lies in the cluster's folder and goes with it.
+/// A copy of a cluster's etcd, as it was when it was taken. It lies in the cluster's folder and goes with it, unless it
+/// was kept by name.
 #[derive(Clone, Debug)]
 pub struct EtcdSnapshot {
     dir: PathBuf,
+}
+
+// === impl EtcdSnapshot ===
+
+impl EtcdSnapshot {
+    /// The one that [`Cluster::keep`] kept under `name`, by whichever process.
+    pub fn kept(name: &str) -> Result<Option<Self>> {
+        let dir = cache("snapshots")?.join(name);
+        Ok(dir.exists().then_some(Self { dir }))
+    }
 }
 
 // === impl Cluster ===
@@ -48,10 +60,22 @@ impl Cluster {
         let snapshots = self.dir.join("snapshots");
         fs::create_dir_all(&snapshots)?;
         let dir = snapshots.join(fs::read_dir(&snapshots)?.count().to_string());
-        self.etcd.pause()?;
-        let copied = copy_folder(&self.dir.join("etcd"), &dir);
-        self.etcd.resume()?;
-        copied?;
+        self.copy_data(&dir)?;
+        Ok(EtcdSnapshot { dir })
+    }
+
+    /// Keeps a snapshot in the cache under `name`, for clusters of later processes that need the same objects. Versions
+    /// before now are compacted away first.
+    pub fn keep(&self, name: &str) -> Result<EtcdSnapshot> {
+        self.compact()?;
+        self.etcdctl(&["defrag"])?;
+        let snapshots = cache("snapshots")?;
+        let (dir, partial) = (snapshots.join(name), snapshots.join(format!("{name}.partial")));
+        if partial.exists() {
+            fs::remove_dir_all(&partial)?;
+        }
+        self.copy_data(&partial)?;
+        fs::rename(&partial, &dir).with_context(|| format!("failed to keep {}", dir.display()))?;
         Ok(EtcdSnapshot { dir })
     }
 
@@ -64,6 +88,13 @@ impl Cluster {
     /// Empties its etcd: the same address and credentials, another cluster. Fake nodes are not made again.
     pub fn wipe(&mut self) -> Result<()> {
         self.exchange_data(|_| Ok(()))
+    }
+
+    fn copy_data(&self, to: &Path) -> Result<()> {
+        self.etcd.pause()?;
+        let copied = copy_folder(&self.dir.join("etcd"), to);
+        self.etcd.resume()?;
+        copied
     }
 
     fn exchange_data(&mut self, put: impl FnOnce(&Path) -> Result<()>) -> Result<()> {

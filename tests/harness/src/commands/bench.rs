@@ -14,6 +14,9 @@ pub(super) struct Bench {
     /// Also write the figures to this file, as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Few objects and short runs, to see that it works: the figures say nothing
+    #[arg(long)]
+    quick: bool,
 }
 
 // === impl Bench ===
@@ -26,6 +29,9 @@ impl Bench {
         if let Some(file) = self.json {
             // The benches run in the repository; the file is meant from here.
             cargo.arg("--json").arg(std::path::absolute(file)?);
+        }
+        if self.quick {
+            cargo.arg("--quick");
         }
         let status = cargo.status().context("failed to start cargo")?;
         Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })

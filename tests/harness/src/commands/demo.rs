@@ -1,7 +1,5 @@
 //! `./dev demo`: two real clusters, the host over them, and commands to try.
 
-mod compare;
-
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -16,6 +14,7 @@ use super::say;
 use crate::cluster::{Cluster, ClusterSpec, start_all};
 use crate::console::{ConsoleStep, console_steps};
 use crate::host::{Host, HostSpec};
+use crate::printed::printed_as_written;
 use crate::process::Program;
 use crate::toolchain::progress;
 use crate::wait::eventually;
@@ -51,6 +50,7 @@ impl Demo {
             return stage.check(&steps);
         }
         say(&format!("\nTry, in another terminal:\n\n  export KUBECONFIG={}", stage.host.kubeconfig().display()))?;
+        say(&format!("  export ORRERY_DATA={}", stage.host.data().display()))?;
         say(&format!("  export PATH={}:$PATH\n", stage.tools().map(|dir| dir.display().to_string()).join(":")))?;
         steps.iter().try_for_each(|step| say(&format!("  {}", step.command)))?;
         say("\nCtrl-C ends all of it.")?;
@@ -63,11 +63,8 @@ impl Demo {
 
 impl Stage {
     fn set() -> Result<Self> {
-        let clusters = progress("starting clusters east and west", || {
-            start_all([ClusterSpec::full("east").nodes(2), ClusterSpec::full("west").nodes(1)])
-        })?;
+        let clusters = progress("starting clusters east and west", demo_clusters)?;
         let host = progress("starting the host", || HostSpec::new().member(&clusters[0]).member(&clusters[1]).start())?;
-        clusters.iter().try_for_each(populate)?;
         let mut stage = Self { clusters, host, path: env::var_os("PATH").unwrap_or_default() };
         let dirs: Vec<PathBuf> = stage.tools().into_iter().chain(env::split_paths(&stage.path)).collect();
         stage.path = env::join_paths(dirs)?;
@@ -103,7 +100,7 @@ impl Stage {
             let output = self.shell(&step.command, &self.host.kubeconfig()).output()?;
             let printed =
                 [output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat();
-            compare::compare(&step.printed, &printed)
+            printed_as_written(&step.printed, &printed)
         })
     }
 
@@ -130,7 +127,7 @@ impl Stage {
         if !done.success() {
             bail!("{action} ended with {done}");
         }
-        eventually("it prints the change", STEP_LIMIT, || compare::compare(&step.printed, &printed()?))
+        eventually("it prints the change", STEP_LIMIT, || printed_as_written(&step.printed, &printed()?))
     }
 
     fn shell(&self, command: &str, kubeconfig: &Path) -> Command {
@@ -140,12 +137,17 @@ impl Stage {
     }
 }
 
-/// Puts a Deployment and a Job of the same names into each cluster, and waits until their pods run.
-fn populate(cluster: &Cluster) -> Result<()> {
-    let kubectl = cluster.kubectl();
-    kubectl.ok(&["create", "deployment", "web", "--image=web", "--replicas=2"])?;
-    kubectl.ok(&["create", "job", "report", "--image=report"])?;
-    kubectl.ok(&["wait", "--for=condition=Available", "deployment/web", "--timeout=30s"])?;
-    kubectl.ok(&["wait", "--for=condition=Complete", "job/report", "--timeout=30s"])?;
-    Ok(())
+/// The clusters of the demo: `east` with two nodes and `west` with one, in each a Deployment `web` and a Job `report`,
+/// whose pods run or are done.
+pub fn demo_clusters() -> Result<[Cluster; 2]> {
+    let clusters = start_all([ClusterSpec::full("east").nodes(2), ClusterSpec::full("west").nodes(1)])?;
+    for kubectl in clusters.iter().map(Cluster::kubectl) {
+        kubectl.ok(&["create", "deployment", "web", "--image=web", "--replicas=2"])?;
+        kubectl.ok(&["create", "job", "report", "--image=report"])?;
+    }
+    for kubectl in clusters.iter().map(Cluster::kubectl) {
+        kubectl.ok(&["wait", "--for=condition=Available", "deployment/web", "--timeout=30s"])?;
+        kubectl.ok(&["wait", "--for=condition=Complete", "job/report", "--timeout=30s"])?;
+    }
+    Ok(clusters)
 }

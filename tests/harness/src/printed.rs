@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 
 /// An error that shows both, if they differ in more than ages, generated names and the order of rows.
-pub(super) fn compare(written: &[String], printed: &str) -> Result<()> {
+pub fn printed_as_written(written: &[String], printed: &str) -> Result<()> {
     let plain = |lines: Vec<&str>| {
         let mut rows: Vec<String> = lines.into_iter().filter(|line| !line.trim().is_empty()).map(plain_row).collect();
         rows.sort();
@@ -53,7 +53,7 @@ mod tests {
     #[test]
     fn ages_generated_names_and_the_order_of_rows_do_not_matter() {
         let written = lines("NAME   AGE\nweb-6cf5887fd6-9wt85   5s\nb   1m");
-        compare(&written, "NAME AGE\nb  2m3s\nweb-7df4776d54-xzx2k  12s\n").unwrap();
+        printed_as_written(&written, "NAME AGE\nb  2m3s\nweb-7df4776d54-xzx2k  12s\n").unwrap();
     }
 
     #[test]
@@ -65,7 +65,7 @@ mod tests {
             "NAME READY AGE\nweb 1/1 <none>",
             "NAME READY AGE\nwest 1/1 5s",
         ] {
-            assert!(compare(&written, printed).is_err(), "{printed}");
+            assert!(printed_as_written(&written, printed).is_err(), "{printed}");
         }
     }
 }
