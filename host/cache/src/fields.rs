@@ -76,10 +76,6 @@ impl FieldTable {
     pub(crate) fn reads(&self) -> &[Read] {
         &self.0.reads
     }
-
-    fn new(namespace: bool, refusal: Refusal) -> Builder {
-        Builder { namespace, refusal, reads: Vec::new(), names: Vec::new() }
-    }
 }
 
 /// Makes a table, field by field.
@@ -93,6 +89,10 @@ struct Builder {
 // === impl Builder ===
 
 impl Builder {
+    fn new(namespace: bool, refusal: Refusal) -> Self {
+        Self { namespace, refusal, reads: Vec::new(), names: Vec::new() }
+    }
+
     /// Each of `paths` can be named, and is read as it stands.
     fn texts(self, paths: &[&str]) -> Self {
         paths.iter().fold(self, |table, path| table.field(path, path, ""))

@@ -2,7 +2,7 @@
 
 use orrery_api::Gvr;
 
-use super::{FieldTable, Refusal};
+use super::{Builder, FieldTable, Refusal};
 
 /// Groups that kube-apiserver serves itself. Other groups are custom resources, whose unknown fields are refused in other
 /// words, and which know `metadata.namespace` only where they are namespaced.
@@ -41,7 +41,7 @@ pub(super) fn table(gvr: &Gvr, namespaced: bool) -> FieldTable {
         ("", "events") => core_events(),
         ("events.k8s.io", "events") => events(),
         ("batch", "jobs") => {
-            FieldTable::new(true, Refusal::Job).field("status.successful", "status.succeeded", "0").build()
+            Builder::new(true, Refusal::Job).field("status.successful", "status.succeeded", "0").build()
         }
         ("certificates.k8s.io", "certificatesigningrequests" | "clustertrustbundles") => {
             plain(false).texts(&["spec.signerName"]).build()
@@ -51,17 +51,17 @@ pub(super) fn table(gvr: &Gvr, namespaced: bool) -> FieldTable {
         }
         ("resource.k8s.io", "resourceslices") => {
             let gvk = format!("resource.k8s.io/{}, Kind=ResourceSlice", gvr.version);
-            FieldTable::new(false, Refusal::ForKind { gvk })
+            Builder::new(false, Refusal::ForKind { gvk })
                 .texts(&["spec.nodeName", "spec.driver", "spec.pool.name"])
                 .build()
         }
-        (group, _) if BUILTIN_GROUPS.contains(&group) => FieldTable::new(true, Refusal::MetadataOnly).build(),
+        (group, _) if BUILTIN_GROUPS.contains(&group) => Builder::new(true, Refusal::MetadataOnly).build(),
         _ => plain(namespaced).build(),
     }
 }
 
-fn plain(namespace: bool) -> super::Builder {
-    FieldTable::new(namespace, Refusal::Plain)
+fn plain(namespace: bool) -> Builder {
+    Builder::new(namespace, Refusal::Plain)
 }
 
 fn pods() -> FieldTable {

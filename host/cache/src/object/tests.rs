@@ -33,12 +33,12 @@ fn member(body: &str) -> MemberObject {
     }
 }
 
-fn splice(body: &str, served: &str, stamp: Stamp, holders: Option<Arc<[ClusterName]>>) -> Result<Object, BodyError> {
+fn splice(body: &str, served: &str, stamp: Stamp, holders: Option<&Arc<[ClusterName]>>) -> Result<Object, BodyError> {
     let showing = Showing {
         marker: Marker::new(1_700_000_000_000_000).unwrap(),
         served: &ObjectKey::new("ns", served),
         cluster: &cluster("east"),
-        holders: holders.as_ref(),
+        holders,
     };
     Object::new(&member(body), &showing, &shape(stamp), &mut Interner::default())
 }
@@ -115,7 +115,7 @@ fn a_label_of_the_object_that_has_the_stamps_name_shows_the_true_cluster_once() 
 fn one_object_of_several_clusters_names_them() {
     let holders: Arc<[_]> = [cluster("east"), cluster("west")].into();
     let body = r#"{"metadata":{"name":"pod","resourceVersion":"7","annotations":{"orrery.dev/clusters":"old"}}}"#;
-    let object = splice(body, "pod", Stamp::Annotation, Some(holders)).unwrap();
+    let object = splice(body, "pod", Stamp::Annotation, Some(&holders)).unwrap();
     let value: Value = serde_json::from_str(&text(object.body())).unwrap();
     assert_eq!(value["metadata"]["annotations"], json!({CLUSTER_KEY: "east", CLUSTERS_KEY: "east,west"}));
 }
@@ -138,9 +138,9 @@ fn a_deleted_object_differs_in_its_version_only() {
 fn what_is_shown_can_be_shown_again_with_other_holders() {
     let holders = |names: &[&str]| Some(names.iter().map(|name| cluster(name)).collect::<Arc<[_]>>());
     let body = r#"{"metadata":{"name":"pod","resourceVersion":"7"}}"#;
-    let first = splice(body, "pod", Stamp::Label, holders(&["east"])).unwrap();
-    let direct = splice(body, "pod", Stamp::Label, holders(&["east", "west"])).unwrap();
+    let first = splice(body, "pod", Stamp::Label, holders(&["east"]).as_ref()).unwrap();
     let both = holders(&["east", "west"]);
+    let direct = splice(body, "pod", Stamp::Label, both.as_ref()).unwrap();
     let showing =
         Showing { marker: direct.marker(), served: direct.served(), cluster: direct.cluster(), holders: both.as_ref() };
     let again =
@@ -281,16 +281,16 @@ fn stamp_into(map: &mut Value, pairs: &[(&str, &str)]) {
 }
 
 /// What the served object is, made the slow way.
-fn expected(body: &str, served: &str, stamp: Stamp, holders: &Option<Arc<[ClusterName]>>) -> Value {
+fn expected(body: &str, served: &str, stamp: Stamp, holders: Option<&Arc<[ClusterName]>>) -> Value {
     let mut value: Value = serde_json::from_str(body).unwrap();
     value["kind"] = json!("Pod");
     value["apiVersion"] = json!("v1");
     value["metadata"]["name"] = json!(served);
     value["metadata"]["resourceVersion"] = json!("1700000000000000");
     let names =
-        holders.iter().flat_map(|holders| holders.iter()).map(ClusterName::as_str).collect::<Vec<_>>().join(",");
+        holders.into_iter().flat_map(|holders| holders.iter()).map(ClusterName::as_str).collect::<Vec<_>>().join(",");
     let mut annotations = vec![(CLUSTER_KEY, "east")];
-    annotations.extend(holders.as_ref().map(|_| (CLUSTERS_KEY, &*names)));
+    annotations.extend(holders.map(|_| (CLUSTERS_KEY, &*names)));
     if stamp == Stamp::Label {
         stamp_into(&mut value["metadata"]["labels"], &[(CLUSTER_KEY, "east")]);
     }
@@ -322,8 +322,8 @@ proptest! {
         members in any_object(), is_pretty: bool, served in "[a-z]{1,4}|pod", stamp in any_stamp(), holders in any_holders()
     ) {
         let body = written(&members, is_pretty);
-        let object = splice(&body, &served, stamp, holders.clone()).unwrap();
-        let mut expected = expected(&body, &served, stamp, &holders);
+        let object = splice(&body, &served, stamp, holders.as_ref()).unwrap();
+        let mut expected = expected(&body, &served, stamp, holders.as_ref());
         without_created_nulls(&mut expected, &body);
         let parsed: Value = serde_json::from_slice(&object.body().to_bytes()).unwrap();
         prop_assert_eq!(&parsed, &expected);

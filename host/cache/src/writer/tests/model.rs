@@ -2,7 +2,7 @@
 
 use super::*;
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 enum Deed {
     Put {
         key: usize,
