@@ -79,6 +79,8 @@ impl Member {
                     changed
                 });
             }
+            // Who asks to wait is there.
+            Err(Fault::Wait(..)) => self.is_up(),
             Err(fault) => self.is_down(&fault.reason().text),
         }
         result

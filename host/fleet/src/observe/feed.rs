@@ -1,3 +1,5 @@
+mod watching;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,15 +10,15 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::course::{Course, Happened, Load, Pause, State};
 use super::load::{Loaded, Reads};
-use super::requests::Paths;
+use super::requests::{Accept, Paths};
 use super::stream::Stream;
 use super::{ListReason, Observation, Start};
 use crate::discovery::Schemas;
 use crate::fault::Fault;
 use crate::jitter::{Backoff, Random};
 use crate::member::{Confirmed, Status};
-use crate::wire::{Event, Scheme};
-use crate::{AwayClass, FleetSettings, Member};
+use crate::wire::Scheme;
+use crate::{AwayClass, Member};
 
 /// One list and watch, kept going: does what its [`Course`] says.
 pub(crate) struct Feed {
@@ -39,15 +41,6 @@ pub(crate) struct Feed {
     random: Random,
 }
 
-/// What is asked for of each object.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Accept {
-    /// The whole.
-    Objects,
-    /// Its metadata only (`PartialObjectMetadata`).
-    Metadata,
-}
-
 /// The receiver is gone.
 pub(super) struct Closed;
 
@@ -55,9 +48,6 @@ type Sender = mpsc::Sender<(ClusterName, Observation)>;
 
 /// From this minor version on members are asked for WatchList (on by default since 1.34).
 const WATCH_LIST_MINOR: u32 = 34;
-
-/// How long the resuming of a watch may take.
-const AT_ONCE: Duration = Duration::from_secs(3);
 
 /// How long a member takes to serve a changed CustomResourceDefinition.
 const SETTLE: Duration = Duration::from_millis(500);
@@ -189,9 +179,13 @@ impl Feed {
     /// where the initial events of a WatchList stop coming.
     async fn load_in_turn(&mut self, load: Load, confirmed: &Confirmed) -> Result<Option<Loaded>, Fault> {
         let member = self.member.clone();
+        let asked = Instant::now();
         let _turn = member.turn().await;
         if self.status.borrow().is_down() {
             return Err(Fault::away(AwayClass::NoAnswer, "the member stopped answering"));
+        }
+        if asked.elapsed() > SHORT && self.member.confirm().await? != *confirmed {
+            return Err(Fault::Broken("the member is another than before the wait".to_owned()));
         }
         let scheme = Scheme::new(&self.gvr.version, &confirmed.version.git_version);
         let (seconds, minor) = (self.watch_seconds(), confirmed.version.minor);
@@ -202,101 +196,6 @@ impl Feed {
             }
             Load::Latest { .. } => self.reads.list(scheme, minor).await.map(Some),
         }
-    }
-
-    async fn open(&mut self, after: MemberVersion) -> Result<Happened, Fault> {
-        let version = self.member.version().map_or_else(|| Arc::from(""), |version| version.git_version.clone());
-        let seconds = self.watch_seconds();
-        let stream = self.reads.watch(Scheme::new(&self.gvr.version, &version), seconds, after).await?;
-        self.at_once()?;
-        self.stream = Some(stream);
-        Ok(Happened::Opened)
-    }
-
-    /// After a clean end: the same cluster as before, and not below what was seen.
-    async fn check(&mut self) -> Result<Happened, Fault> {
-        let confirmed = self.member.confirm().await?;
-        if self.identity.as_ref() != Some(&confirmed.identity) {
-            return Err(Fault::Broken("the member is another cluster now".to_owned()));
-        }
-        let version = self.reads.version_now().await?;
-        self.at_once()?;
-        Ok(Happened::Checked(version))
-    }
-
-    /// A watch is resumed only at once after its end. In a longer time an etcd may have been restored, and have grown
-    /// past what was seen.
-    fn at_once(&self) -> Result<(), Fault> {
-        match self.ended.map(|ended| ended.elapsed()) {
-            Some(since) if since > AT_ONCE => {
-                Err(Fault::Broken(format!("the watch could not be resumed for {} s", since.as_secs())))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Takes events and tells them, until something else happens.
-    async fn watch(&mut self, tx: &Sender) -> Result<Happened, Closed> {
-        loop {
-            let event = match self.next_event().await {
-                Ok(Some(event)) => event,
-                Ok(None) => return Ok(Happened::Ended),
-                Err(Interrupt::Fault(fault)) => return Ok(Happened::Failed(fault)),
-                Err(Interrupt::SchemaChanged) => return Ok(Happened::SchemaChanged),
-            };
-            self.member.metrics().event();
-            let (happened, say) = match event {
-                Event::Changed(object, kind) => {
-                    (Happened::Event(object.version), Observation::Changed { object, kind })
-                }
-                Event::Bookmark { version, .. } => (Happened::Bookmark(version), Observation::Progress { version }),
-                Event::Error(_) => continue,
-            };
-            self.course.step(happened);
-            self.say(tx, say).await?;
-        }
-    }
-
-    /// The next event, unless the stream is to be cut: the member is down and this stream was silent as long as a
-    /// probe waits, its server is another, the kind's schema changed, or bookmarks stay away.
-    async fn next_event(&mut self) -> Result<Option<Event>, Interrupt> {
-        loop {
-            let Some(stream) = &mut self.stream else { return Ok(None) };
-            let patience = patience(self.member.settings(), self.status.borrow().is_down(), stream.bookmarked);
-            let cut = stream.last + patience;
-            // Events before the silence: while the receiver did not read, they have waited.
-            tokio::select! {
-                biased;
-                Ok(()) = self.status.changed() => {
-                    if self.status.borrow().epoch != self.epoch {
-                        return Err(Interrupt::Fault(Fault::Broken("the member's server is another now".to_owned())));
-                    }
-                }
-                Ok(()) = self.schemas.changed() => {
-                    if self.schema_changed() {
-                        return Err(Interrupt::SchemaChanged);
-                    }
-                }
-                event = stream.next() => return event.map_err(Interrupt::Fault),
-                () = sleep_until(cut) => {
-                    let text = format!("the watch was silent for {} s", patience.as_secs());
-                    return Err(Interrupt::Fault(Fault::away(AwayClass::NoAnswer, text)));
-                }
-            }
-        }
-    }
-
-    fn schema_now(&mut self) -> Option<u64> {
-        self.schemas.borrow_and_update().get(&self.gvr.group_resource()).copied()
-    }
-
-    /// Whether the schema is another than when the kind was loaded. The first that is heard of is the one it was loaded
-    /// in.
-    fn schema_changed(&mut self) -> bool {
-        let now = self.schema_now();
-        let changed = now.is_some() && self.schema.is_some() && now != self.schema;
-        self.schema = now.or(self.schema);
-        changed
     }
 
     fn watch_seconds(&mut self) -> u64 {
@@ -330,40 +229,6 @@ impl Feed {
         tokio::select! {
             () = sleep_until(until) => {}
             () = back => sleep(Duration::from_millis(1)).await,
-        }
-    }
-}
-
-/// How long a stream may bring nothing: a member that does not answer gets as long as a probe; one that has sent
-/// bookmarks until one is missed; any other until its own deadline is over.
-fn patience(settings: &FleetSettings, is_down: bool, bookmarked: bool) -> Duration {
-    match (is_down, bookmarked) {
-        (true, _) => settings.first_byte,
-        (false, true) => settings.silence,
-        (false, false) => settings.silence.max(Duration::from_secs(settings.watch_seconds.1 + 60)),
-    }
-}
-
-/// Why a stream is left.
-enum Interrupt {
-    Fault(Fault),
-    SchemaChanged,
-}
-
-// === impl Accept ===
-
-impl Accept {
-    pub(super) fn list(self) -> &'static str {
-        match self {
-            Self::Objects => "application/json",
-            Self::Metadata => "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json",
-        }
-    }
-
-    pub(super) fn watch(self) -> &'static str {
-        match self {
-            Self::Objects => "application/json",
-            Self::Metadata => "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json",
         }
     }
 }

@@ -2,8 +2,7 @@ use http_body_util::BodyExt as _;
 use orrery_markers::{ChangeKind, MemberObject, MemberVersion};
 use tokio::time::timeout;
 
-use super::feed::Accept;
-use super::requests::Paths;
+use super::requests::{Accept, Paths};
 use super::stream::{Stream, wire_fault};
 use crate::fault::Fault;
 use crate::transport::{Body, chain};

@@ -9,6 +9,15 @@ pub(super) struct Paths {
     base: String,
 }
 
+/// What is asked for of each object.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Accept {
+    /// The whole.
+    Objects,
+    /// Its metadata only (`PartialObjectMetadata`).
+    Metadata,
+}
+
 // === impl Paths ===
 
 impl Paths {
@@ -50,6 +59,24 @@ impl Paths {
             "{}?watch=true&allowWatchBookmarks=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&timeoutSeconds={seconds}",
             self.base
         )
+    }
+}
+
+// === impl Accept ===
+
+impl Accept {
+    pub(super) fn list(self) -> &'static str {
+        match self {
+            Self::Objects => "application/json",
+            Self::Metadata => "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json",
+        }
+    }
+
+    pub(super) fn watch(self) -> &'static str {
+        match self {
+            Self::Objects => "application/json",
+            Self::Metadata => "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json",
+        }
     }
 }
 
