@@ -45,8 +45,8 @@ enum Kind {
 
 fn kind(command: &str) -> Kind {
     match command.split_whitespace().next().unwrap_or_default() {
-        "export" | "alias" | "cd" => Kind::Setting,
-        "cargo" | "./dev" | ".ci/run" | "git" => Kind::Repository,
+        "export" | "cd" => Kind::Setting,
+        "cargo" | "alias" | "./dev" | ".ci/run" | "git" => Kind::Repository,
         "orrery" if command.contains(" serve") => Kind::Serve,
         _ if command.ends_with(" -w") || command.contains(" -w ") || command.contains("--watch") => Kind::Watch,
         _ => Kind::Plain,
@@ -146,6 +146,8 @@ fn check_exists(command: &str) -> Result<()> {
     };
     match words.as_slice() {
         ["./dev", task, ..] => succeeds("./dev", &[task, "--help"]),
+        // What it stands for is built by a line before it, and here on the path already.
+        ["alias", ..] => Ok(()),
         [".ci/run"] => succeeds("test", &["-x", ".ci/run"]),
         ["cargo", .., "-p", package] => succeeds("cargo", &["pkgid", "--package", package]),
         ["cargo", task, ..] => succeeds("cargo", &[task, "--help"]),
