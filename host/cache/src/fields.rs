@@ -1,3 +1,5 @@
+//! Field selectors' fields: which a kind has, and how each is read from an object's JSON.
+
 use std::sync::Arc;
 
 use orrery_api::Gvr;

@@ -1,3 +1,6 @@
+//! One object as it is served. A member's bytes are scanned once, when the object is applied: what is needed of its
+//! metadata is kept, and the marker, the served name and the stamp are spliced in.
+
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,3 +1,6 @@
+//! The latest events of a resource, from which watches are fed and older states are told. Bodies that are not the
+//! latest of their object are packed.
+
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant};

@@ -1,3 +1,6 @@
+//! Which objects a request is about: namespace, name, label selector and field selector, parsed and matched as
+//! kube-apiserver does.
+
 use std::sync::Arc;
 
 use crate::Object;

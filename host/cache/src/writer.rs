@@ -1,3 +1,5 @@
+//! The writing side of a resource's cache. There is one writer, and each batch that it applies is one step for readers.
+
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;

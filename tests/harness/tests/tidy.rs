@@ -1,5 +1,6 @@
 //! Rules for files that no lint holds.
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -23,11 +24,11 @@ fn rust_files() -> Vec<(PathBuf, String)> {
     rust.map(|path| (path.clone(), fs::read_to_string(repository().join(path)).unwrap())).collect()
 }
 
-/// Whether a file is built for tests only; `strategies.rs` holds the generators of property tests.
+/// Whether a file is built for tests only. `strategies` generate what property tests try, `fake` stands in for a server.
 fn is_for_tests(path: &Path) -> bool {
-    let in_folder = |name: &str| path.iter().any(|part| part == name);
-    let is_file = ["tests.rs", "testing.rs", "strategies.rs"].iter().any(|name| path.ends_with(name));
-    path.starts_with("tests") || in_folder("tests") || in_folder("testing") || is_file
+    let modules = ["tests", "testing", "strategies", "fake"];
+    let is_module = |part: &OsStr| modules.iter().any(|module| part == *module);
+    path.starts_with("tests") || path.with_extension("").iter().any(is_module)
 }
 
 /// The part of a source file that is built into the program: all before its tests.

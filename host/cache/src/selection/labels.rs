@@ -1,3 +1,5 @@
+//! Label selectors.
+
 use std::fmt;
 use std::sync::Arc;
 

@@ -1,3 +1,5 @@
+//! The loop of one list and watch: it does what the course decides, and tells the course what came of it.
+
 mod watching;
 
 use std::sync::Arc;
