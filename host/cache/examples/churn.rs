@@ -39,12 +39,22 @@ fn main() -> std::io::Result<()> {
     reads(&reader, updates, &mut out)
 }
 
+/// Bodies are slices of pages of a list, as they come from a member.
 fn base(pods: u64) -> Vec<BaseObject> {
-    let one = |index| {
-        let (served, cluster) = (key(index), cluster(index));
-        BaseObject { served, marker: marker(index), cluster, object: object(index, 0), holders: None }
+    let indexes: Vec<u64> = (0..pods).collect();
+    let page = |indexes: &[u64]| {
+        let bodies: Vec<_> = indexes.iter().map(|index| pod(*index, 0)).collect();
+        let page = Bytes::from(bodies.concat());
+        let mut start = 0;
+        let one = |(index, body): (&u64, &String)| {
+            start += body.len();
+            let object = MemberObject { body: page.slice(start - body.len()..start), ..object(*index, 0) };
+            let (served, cluster) = (key(*index), cluster(*index));
+            BaseObject { served, marker: marker(*index), cluster, object, holders: None }
+        };
+        indexes.iter().zip(&bodies).map(one).collect::<Vec<_>>()
     };
-    (0..pods).map(one).collect()
+    indexes.chunks(500).flat_map(page).collect()
 }
 
 /// Time spent in changes, and in compressing.
@@ -64,7 +74,7 @@ fn churn(writer: &mut Writer, reader: &Reader, pods: u64, updates: u64) -> (Dura
         let begun = Instant::now();
         writer.apply(vec![change], now);
         applying += begun.elapsed();
-        if number % UPDATES_PER_SECOND == 0 {
+        if number.is_multiple_of(UPDATES_PER_SECOND) {
             let begun = Instant::now();
             reader.settle(now);
             settling += begun.elapsed();
@@ -87,7 +97,7 @@ fn reads(reader: &Reader, updates: u64, out: &mut impl Write) -> std::io::Result
     let snapshot = reader.latest();
     let selected = snapshot.range(None, None).filter(|object| selection.selects(object)).count();
     writeln!(out, "list by label: {selected} of {} in {:?}", snapshot.len(), begun.elapsed())?;
-    let back = marker(reader.head().get() - updates.min(3000));
+    let back = Marker::new(reader.head().get() - updates.min(3000)).expect("is a marker");
     let begun = Instant::now();
     let exact = reader.at(back).expect("the ring reaches back");
     writeln!(out, "exact, 3000 events back: {} objects in {:?}", exact.len(), begun.elapsed())
@@ -109,7 +119,7 @@ fn key(index: u64) -> ObjectKey {
 }
 
 fn cluster(index: u64) -> ClusterName {
-    ClusterName::new(if index % 2 == 0 { "east" } else { "west" }).expect("is a name")
+    ClusterName::new(if index.is_multiple_of(2) { "east" } else { "west" }).expect("is a name")
 }
 
 /// A pod as kubelets write them: much of it repeats between pods, times and ids do not.
@@ -127,7 +137,7 @@ fn pod(index: u64, version: u64) -> String {
     let uid = Uid::from_uuid(u128::from(index + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835));
     let fields = |part: u64| {
         let field = |n| format!("\"f:field-{part}-{n}\":{{\".\":{{}},\"f:value\":{{}},\"f:type\":{{}}}}");
-        (0..16).map(field).collect::<Vec<_>>().join(",")
+        (0..28).map(field).collect::<Vec<_>>().join(",")
     };
     let condition = |kind| {
         format!(
@@ -138,7 +148,7 @@ fn pod(index: u64, version: u64) -> String {
         .map(condition)
         .join(",");
     let environment = |n| format!(r#"{{"name":"SETTING_{n}","value":"value of setting {n} of application {app}"}}"#);
-    let environment = (0..24).map(environment).collect::<Vec<_>>().join(",");
+    let environment = (0..46).map(environment).collect::<Vec<_>>().join(",");
     format!(
         r#"{{"metadata":{{"name":"{name}","generateName":"app-{app}-7c5ddbdf54-","namespace":"{namespace}","uid":"{uid}","resourceVersion":"{version}","creationTimestamp":"2026-11-01T00:00:00Z","labels":{{"app":"app-{app}","pod-template-hash":"7c5ddbdf54","tier":"backend"}},"ownerReferences":[{{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"app-{app}-7c5ddbdf54","uid":"{uid}","controller":true,"blockOwnerDeletion":true}}],"managedFields":[{{"manager":"kube-controller-manager","operation":"Update","apiVersion":"v1","time":"2026-11-01T00:00:00Z","fieldsType":"FieldsV1","fieldsV1":{{{}}}}},{{"manager":"kubelet","operation":"Update","apiVersion":"v1","time":"{time}","fieldsType":"FieldsV1","fieldsV1":{{{}}},"subresource":"status"}}]}},"spec":{{"volumes":[{{"name":"kube-api-access-{index}","projected":{{"defaultMode":420}}}}],"containers":[{{"name":"app","image":"app-{app}:v{app}","env":[{environment}],"resources":{{"limits":{{"cpu":"500m","memory":"512Mi"}}}}}}],"restartPolicy":"Always","serviceAccountName":"default","nodeName":"node-{}","schedulerName":"default-scheduler","tolerations":[{{"key":"node.kubernetes.io/not-ready","operator":"Exists","effect":"NoExecute","tolerationSeconds":300}}]}},"status":{{"phase":"Running","conditions":[{conditions}],"hostIP":"10.0.0.1","podIP":"{ip}","podIPs":[{{"ip":"{ip}"}}],"startTime":"2026-11-01T00:00:00Z","containerStatuses":[{{"name":"app","state":{{"running":{{"startedAt":"{time}"}}}},"ready":true,"restartCount":{version},"image":"app-{app}:v{app}","containerID":"containerd://{uid}{uid}"}}],"qosClass":"Burstable"}}}}"#,
         fields(1),
