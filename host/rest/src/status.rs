@@ -75,7 +75,12 @@ impl Status {
 
     /// 404 of something that is no object of a resource.
     pub(crate) fn nothing_here(message: impl Into<String>) -> Self {
-        Self::new(StatusCode::NOT_FOUND, "NotFound", message)
+        Self::new(StatusCode::NOT_FOUND, "NotFound", message).with(Details::default())
+    }
+
+    /// 404 of a resource that a group does not have.
+    pub(crate) fn no_such_resource() -> Self {
+        Self::nothing_here("the server could not find the requested resource")
     }
 
     /// 405 of a verb on a resource.

@@ -1,11 +1,15 @@
 //! Everything that is no resource: discovery, OpenAPI, version, health, metrics, and the way to a single member.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{Method, Request, Response, StatusCode};
 use orrery_fleet::{Health, Member};
-use std::sync::Arc;
+use tokio::time::timeout;
 
 use super::Service;
+use super::resource::BUILT_IN_GROUPS;
 use crate::body::{Body, Encoding, full, json, text};
 use crate::discovery::{Documents, Entry};
 use crate::health::Check;
@@ -65,7 +69,10 @@ impl Service {
             Target::GroupVersion(group, version) => documents.group_version(group, version, headers, encoding),
             _ => return self.other(info, request, &documents, encoding).await,
         };
-        found.unwrap_or_else(|| self.absent())
+        found.unwrap_or_else(|| match &info.target {
+            Target::GroupVersion(group, _) => self.absent(group),
+            _ => Ok(not_found()),
+        })
     }
 
     /// `/clusters/NAME/…`.
@@ -104,15 +111,17 @@ impl Service {
         }
     }
 
-    /// A path of discovery that nobody serves. Before any member has said what it serves, nobody knows that.
-    pub(super) fn absent(&self) -> Result<Response<Body>, Status> {
+    /// A path in `group` that nobody serves. Before every member has said what it serves, nobody knows that.
+    pub(super) fn absent(&self, group: &str) -> Result<Response<Body>, Status> {
         let unasked = |member: &Member| {
             member.discovery().is_none() && matches!(member.health(), Health::NeverSeen { reason } if reason.is_empty())
         };
         if self.front.fleet.members().iter().any(unasked) {
             return Err(Status::too_many_requests("storage is (re)initializing", 1));
         }
-        Ok(not_found())
+        // Upstream knows the paths of its own groups; what extensions serve is a text to it, as any other path.
+        let known = BUILT_IN_GROUPS.contains(&group) && self.documents().catalog.group(group).is_some();
+        if known { Err(Status::no_such_resource()) } else { Ok(not_found()) }
     }
 
     /// The version of the member with the lowest minor: what clients may rely on everywhere.
@@ -131,11 +140,13 @@ impl Service {
         for member in self.front.fleet.members().iter().filter(|member| member.health() == Health::Reachable) {
             let mut again = Request::new(full(""));
             *again.headers_mut() = request.headers().clone();
-            match proxy::forward(member, again, &path, "", &self.shutdown).await {
+            let forwarded = proxy::forward(member, again, &path, "", &self.shutdown);
+            let late = || Status::unavailable(format!("cluster {} did not answer in time", member.name()), 1);
+            match timeout(DOCUMENT_WAIT, forwarded).await.unwrap_or_else(|_| Err(late())) {
                 Ok(response) if !response.status().is_server_error() => return Ok(response),
                 Ok(response) => {
-                    refused =
-                        Status::unavailable(format!("cluster {} answered {}", member.name(), response.status()), 1)
+                    let words = format!("cluster {} answered {}", member.name(), response.status());
+                    refused = Status::unavailable(words, 1);
                 }
                 Err(status) => refused = status,
             }
@@ -159,6 +170,9 @@ impl Service {
         paths_json(members.iter().map(|member| format!("/clusters/{}", member.name())).collect())
     }
 }
+
+/// How long one member is waited for before the next is asked for a document that any may give.
+const DOCUMENT_WAIT: Duration = Duration::from_secs(10);
 
 /// What upstream says of a path that is none.
 pub(super) fn not_found() -> Response<Body> {

@@ -2,6 +2,7 @@
 
 mod get;
 mod printers;
+mod references;
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
@@ -23,7 +24,7 @@ use crate::read::{self, Rendering, Scope, Sight, WatchSettings};
 use crate::request::{RequestInfo, ResourceRequest, Verb};
 use crate::status::Status;
 
-pub(super) use printers::Printers;
+pub(super) use printers::{BUILT_IN as BUILT_IN_GROUPS, Printers};
 
 // === impl Service ===
 
@@ -38,7 +39,7 @@ impl Service {
     ) -> Result<Response<Body>, Status> {
         let documents = self.documents();
         let Some(served) = documents.catalog.find(&asked.gvr).filter(|served| fits(asked, served)) else {
-            return self.absent();
+            return self.absent(&asked.gvr.group);
         };
         match (asked.verb, &asked.subresource) {
             (Verb::List, None) if served.is_observable() => self.list(info, asked, request.headers(), encoding).await,
@@ -63,6 +64,7 @@ impl Service {
             return Err(not_acceptable("PartialObjectMetadata", "is a list"));
         }
         let options = ListOptions::parse(&info.query, false)?;
+        let options = self.through_claims(asked, options).await;
         let resource = self.begun(asked).await?;
         let (shape, knows) = (resource.reader().shape(), |marker| resource.knows(marker));
         let scope = Scope::new(asked, shape);
@@ -83,6 +85,7 @@ impl Service {
     ) -> Result<Response<Body>, Status> {
         let Accepted { form, .. } = accepted(headers)?;
         let options = ListOptions::parse(&info.query, true)?;
+        let options = self.through_claims(asked, options).await;
         let resource = self.begun(asked).await?;
         let (shape, knows) = (resource.reader().shape(), |marker| resource.knows(marker));
         let scope = Scope::new(asked, shape);
@@ -152,7 +155,7 @@ fn not_here(asked: &ResourceRequest, served: &ResourceInfo) -> Status {
 
 fn not_ready(asked: &ResourceRequest, error: &NotReady) -> Status {
     match error {
-        NotReady::NotServed(_) => Status::nothing_here("the server could not find the requested resource"),
+        NotReady::NotServed(_) => Status::no_such_resource(),
         NotReady::Loading => Status::too_many_requests(error.to_string(), 1),
         NotReady::CacheFull => Status::too_many_requests(error.to_string(), 10),
         NotReady::Failed(reason) => {

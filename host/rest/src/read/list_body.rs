@@ -57,7 +57,7 @@ impl ListBody {
     }
 
     /// Appends objects from `place` on until the piece is full. `None` when none is left.
-    fn fill(&self, place: Place, out: &mut Vec<u8>) -> Option<Place> {
+    fn fill(&self, place: &Place, out: &mut Vec<u8>) -> Option<Place> {
         let mut first = matches!(place, Place::Start);
         let mut write = |object: &Object| {
             if !std::mem::take(&mut first) {
@@ -68,12 +68,12 @@ impl ListBody {
         };
         match &self.page.objects {
             Objects::These(objects) => {
-                let from = if let Place::At(at) = place { at } else { 0 };
+                let from = if let Place::At(at) = place { *at } else { 0 };
                 let full = objects[from..].iter().position(|object| write(object))?;
                 Some(Place::At(from + full + 1))
             }
             Objects::Selected(selection) => {
-                let after = if let Place::After(key) = &place { Some(key) } else { None };
+                let after = if let Place::After(key) = place { Some(key) } else { None };
                 let mut range = self.page.snapshot.range(selection.namespace.as_deref(), after);
                 let full = range.find(|object| selection.selects(object) && write(object))?;
                 Some(Place::After(full.served().clone()))
@@ -100,7 +100,7 @@ impl Iterator for ListBody {
             State::Items(place) => (Vec::with_capacity(CHUNK_BYTES + CHUNK_BYTES / 4), place),
             State::Done => return None,
         };
-        match self.fill(place, &mut out) {
+        match self.fill(&place, &mut out) {
             Some(next) => self.state = State::Items(next),
             None => out.extend_from_slice(b"]}\n"),
         }

@@ -404,14 +404,14 @@ async fn a_watch_that_is_told_nothing_else_gets_a_bookmark_within_a_second() {
     pods.put("a", "1", r#""parity":"even""#);
     let begun = Instant::now();
     reads(
-        &String::from_utf8(watch.next().await.unwrap().to_vec()).unwrap(),
+        std::str::from_utf8(&watch.next().await.unwrap()).unwrap(),
         &expect![[r#"
         {"type":"BOOKMARK","object":{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"102"},"spec":{"containers":null},"status":{}}}
     "#]],
     );
     assert!(begun.elapsed() <= Duration::from_secs(1), "{:?}", begun.elapsed());
     let begun = Instant::now();
-    assert_eq!(brief(&String::from_utf8(watch.next().await.unwrap().to_vec()).unwrap()), "BOOKMARK @102");
+    assert_eq!(brief(std::str::from_utf8(&watch.next().await.unwrap()).unwrap()), "BOOKMARK @102");
     assert!((59..=61).contains(&begun.elapsed().as_secs()), "{:?}", begun.elapsed());
 }
 
@@ -430,7 +430,7 @@ async fn two_seconds_before_its_end_a_watch_gets_its_last_bookmark() {
     let pods = Pods::new(&["a/1"]);
     let begun = Instant::now();
     let mut watch = pods.watch("resourceVersion=100&timeoutSeconds=10&allowWatchBookmarks=true").await.unwrap();
-    assert_eq!(brief(&String::from_utf8(watch.next().await.unwrap().to_vec()).unwrap()), "BOOKMARK @100");
+    assert_eq!(brief(std::str::from_utf8(&watch.next().await.unwrap()).unwrap()), "BOOKMARK @100");
     assert_eq!(begun.elapsed(), Duration::from_secs(8));
     assert!(watch.next().await.is_none());
     assert_eq!(begun.elapsed(), Duration::from_secs(10));

@@ -39,18 +39,24 @@ pub(crate) struct WatchStream {
 }
 
 enum Phase {
-    /// The objects that there were at the start, from after this key on.
-    Initial {
-        snapshot: Snapshot,
-        selection: Selection,
-        only: Option<ObjectKey>,
-        after: Option<ObjectKey>,
-        watch: Watch,
-    },
+    /// Objects that there were at the start are still to be sent.
+    Initial(Box<Initial>),
     Live(Watch),
     /// Nothing but this error.
     Failed(Status),
     Ended,
+}
+
+/// The objects that there were at the start.
+struct Initial {
+    snapshot: Snapshot,
+    selection: Selection,
+    /// The only one that can be selected, where the selection names one.
+    only: Option<ObjectKey>,
+    /// The last one sent.
+    after: Option<ObjectKey>,
+    /// What happens after them.
+    watch: Watch,
 }
 
 /// How soon after the head moved a client that is told nothing else gets a bookmark.
@@ -123,7 +129,7 @@ async fn begin(
             let snapshot = reader.latest();
             let watch = live(reader, snapshot.marker(), selection.clone())?;
             let only = scope.only_key(&selection);
-            Ok((Phase::Initial { snapshot, selection, only, after: None, watch }, None))
+            Ok((Phase::Initial(Box::new(Initial { snapshot, selection, only, after: None, watch })), None))
         }
     }
 }
@@ -140,9 +146,7 @@ impl WatchStream {
         let mut out = Vec::new();
         while out.is_empty() {
             match std::mem::replace(&mut self.phase, Phase::Ended) {
-                Phase::Initial { snapshot, selection, only, after, watch } => {
-                    self.initial(snapshot, selection, only, after, watch, &mut out);
-                }
+                Phase::Initial(initial) => self.initial(initial, &mut out),
                 Phase::Live(watch) => self.live(watch, &mut out).await,
                 Phase::Failed(status) => Framer::error(&status, &mut out),
                 Phase::Ended => return None,
@@ -157,39 +161,18 @@ impl WatchStream {
     }
 
     /// Writes objects of the start until the piece is full, and the one bookmark after the last of them.
-    fn initial(
-        &mut self,
-        snapshot: Snapshot,
-        selection: Selection,
-        only: Option<ObjectKey>,
-        after: Option<ObjectKey>,
-        watch: Watch,
-        out: &mut Vec<u8>,
-    ) {
-        let mut full_at = None;
-        if let Some(key) = &only {
-            let object = snapshot.get(key).filter(|object| selection.selects(object));
-            object.into_iter().for_each(|object| self.framer.added(object, out));
-        } else {
-            for object in snapshot.range(selection.namespace.as_deref(), after.as_ref()) {
-                if selection.selects(object) {
-                    self.framer.added(object, out);
-                }
-                if out.len() >= CHUNK_BYTES {
-                    full_at = Some(object.served().clone());
-                    break;
-                }
-            }
-        }
-        if full_at.is_some() {
-            self.phase = Phase::Initial { snapshot, selection, only, after: full_at, watch };
+    fn initial(&mut self, mut initial: Box<Initial>, out: &mut Vec<u8>) {
+        if let Some(last) = initial.write(&mut self.framer, out) {
+            initial.after = Some(last);
+            self.phase = Phase::Initial(initial);
             return;
         }
+        let marker = initial.snapshot.marker();
         if self.bookmarks {
-            self.bookmark(snapshot.marker(), Bookmark::InitialEventsEnd, out);
+            self.bookmark(marker, Bookmark::InitialEventsEnd, out);
         }
-        self.told = Some(snapshot.marker());
-        self.phase = Phase::Live(watch);
+        self.told = Some(marker);
+        self.phase = Phase::Live(initial.watch);
     }
 
     /// Waits for what comes first: events, the time of a bookmark, or the end.
@@ -238,5 +221,27 @@ impl WatchStream {
         self.framer.bookmark(marker, bookmark, out);
         self.told = Some(marker);
         self.last_bookmark = Instant::now();
+    }
+}
+
+// === impl Initial ===
+
+impl Initial {
+    /// Appends objects until the piece is full; then the last one's key.
+    fn write(&self, framer: &mut Framer, out: &mut Vec<u8>) -> Option<ObjectKey> {
+        if let Some(key) = &self.only {
+            let object = self.snapshot.get(key).filter(|object| self.selection.selects(object));
+            object.into_iter().for_each(|object| framer.added(object, out));
+            return None;
+        }
+        for object in self.snapshot.range(self.selection.namespace.as_deref(), self.after.as_ref()) {
+            if self.selection.selects(object) {
+                framer.added(object, out);
+            }
+            if out.len() >= CHUNK_BYTES {
+                return Some(object.served().clone());
+            }
+        }
+        None
     }
 }

@@ -10,10 +10,13 @@ use crate::table::Printer;
 /// The printers that were made, by resource and the state of the definition they were made from. As many as resources
 /// are served.
 #[derive(Default)]
-pub(in crate::front) struct Printers(Mutex<HashMap<Gvr, (Option<Marker>, Arc<Printer>)>>);
+pub(in crate::front) struct Printers(Mutex<HashMap<Gvr, Made>>);
+
+/// A printer, and the marker of the definition that it was made from.
+type Made = (Option<Marker>, Arc<Printer>);
 
 /// Groups that kube-apiserver itself serves: none of their resources is defined by a CustomResourceDefinition.
-const BUILT_IN: [&str; 23] = [
+pub(in crate::front) const BUILT_IN: [&str; 23] = [
     "",
     "admissionregistration.k8s.io",
     "apiextensions.k8s.io",
