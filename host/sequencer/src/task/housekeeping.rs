@@ -28,6 +28,7 @@ pub(super) struct Housekeeping {
     checkpoint_bytes: usize,
     last_fold: Option<Instant>,
     folding: Option<JoinHandle<Option<usize>>>,
+    settling: Option<JoinHandle<()>>,
 }
 
 // === impl Housekeeping ===
@@ -65,12 +66,21 @@ impl Housekeeping {
 
 impl Task {
     pub(super) async fn keep_house(&mut self) {
-        self.writer.apply(Vec::new(), Instant::now());
+        self.settle_cache();
         self.refresh_counts();
         if let Some(before) = self.housekeeping.forgotten() {
             self.stage(None, |log, effects| log.expire(before, effects));
         }
         self.fold().await;
+    }
+
+    /// Packs old bodies and trims the ring, beside the loop: it takes processor time, in which nobody has to wait.
+    fn settle_cache(&mut self) {
+        let settling = &mut self.housekeeping.settling;
+        if settling.as_ref().is_none_or(JoinHandle::is_finished) {
+            let reader = self.writer.reader();
+            *settling = Some(tokio::task::spawn_blocking(move || reader.settle(Instant::now())));
+        }
     }
 
     fn refresh_counts(&self) {
