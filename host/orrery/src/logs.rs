@@ -1,6 +1,7 @@
 //! Where logs go: standard error, as text or JSON.
 
 use std::io::IsTerminal as _;
+use std::process::ExitCode;
 
 use anyhow::Context as _;
 use orrery_api::config::LogFormat;
@@ -16,4 +17,11 @@ pub(crate) fn begin(settings: &Settings) -> anyhow::Result<()> {
         LogFormat::Json => lines.json().flatten_event(true).init(),
     }
     Ok(())
+}
+
+/// Says why a command failed, each cause once, where its user looks for it.
+#[expect(clippy::needless_pass_by_value, reason = "a result gives its error away")]
+pub(crate) fn failed(error: anyhow::Error) -> ExitCode {
+    eprintln!("orrery: {error:#}");
+    ExitCode::FAILURE
 }

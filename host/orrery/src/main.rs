@@ -7,6 +7,8 @@ mod metrics;
 mod serve;
 mod signals;
 
+use std::process::ExitCode;
+
 use clap::Parser as _;
 use orrery_cli::{Cli, Command, Environment};
 
@@ -14,9 +16,10 @@ use orrery_cli::{Cli, Command, Environment};
 static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 #[tokio::main]
-async fn main() -> anyhow::Result<()> {
-    match Cli::parse().command {
+async fn main() -> ExitCode {
+    let done = match Cli::parse().command {
         Command::Serve(args) => serve::serve(*args).await,
-        Command::Ask(ask) => Ok(ask.run(&Environment::of_process(), &mut std::io::stdout()).await?),
-    }
+        Command::Ask(ask) => ask.run(&Environment::of_process(), &mut std::io::stdout()).await.map_err(Into::into),
+    };
+    done.map_or_else(logs::failed, |()| ExitCode::SUCCESS)
 }

@@ -31,7 +31,9 @@ pub(crate) async fn serve(args: ServeArgs) -> anyhow::Result<()> {
     let (stop, end) = (CancellationToken::new(), CancellationToken::new());
     let members = members(&settings)?;
     say_members(&members);
-    let fleet = Fleet::start(members, FleetSettings::default(), metrics.fleet.clone());
+    // Hosts that start together must not ask members at the same moments.
+    let seed = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.subsec_nanos().into());
+    let fleet = Fleet::start(members, FleetSettings { seed, ..FleetSettings::default() }, metrics.fleet.clone());
     let budget = Budget::new(settings.cache_bytes_max.map_or_else(memory::cache_bytes_max, ByteSize::bytes));
     let sequencer = Sequencer::new(
         fleet.clone(),
