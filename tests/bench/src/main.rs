@@ -1,7 +1,9 @@
 //! The benches behind `./dev bench`. Each prints what it measures as it goes, and its figures at the end; ratios and
 //! counts are meant to be compared, seconds are those of this machine.
 
+mod client;
 mod markers;
+mod reads;
 mod report;
 
 use std::path::PathBuf;
@@ -17,10 +19,18 @@ struct Arguments {
     /// Write the figures to this file too, as a JSON list
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+    /// Few objects and short runs, to see that it works: the figures say nothing
+    #[arg(long)]
+    quick: bool,
+    /// Only this of `reads`; may be given again
+    #[arg(long, value_name = "PART")]
+    part: Vec<reads::Part>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Name {
+    /// Reads through the host beside an API server with the same pods
+    Reads,
     /// Records sequenced, and a log read back
     Markers,
 }
@@ -31,19 +41,18 @@ async fn main() -> anyhow::Result<()> {
     let names = if arguments.names.is_empty() { Name::value_variants() } else { &arguments.names };
     let mut figures = Vec::new();
     for name in names {
-        figures.extend(run(*name).await?);
+        figures.extend(run(*name, &arguments).await?);
     }
-    for figure in &figures {
-        say(&report::line(figure));
-    }
+    say(&report::table(&figures));
     if let Some(path) = &arguments.json {
         report::write_json(path, &figures)?;
     }
     Ok(())
 }
 
-async fn run(name: Name) -> anyhow::Result<Vec<Figure>> {
+async fn run(name: Name, arguments: &Arguments) -> anyhow::Result<Vec<Figure>> {
     match name {
+        Name::Reads => reads::run(arguments.quick, &arguments.part).await,
         Name::Markers => markers::run().await,
     }
 }

@@ -1,0 +1,153 @@
+//! Reads through the host, over two real members, beside an API server that holds the same pods. Both are asked in
+//! turn, by one process with one client.
+
+mod ceiling;
+mod clusters;
+mod delay;
+mod lists;
+mod memory;
+mod pod;
+mod restart;
+mod watching;
+mod writes;
+
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use clap::ValueEnum;
+use orrery_harness::{Host, HostSpec, Profile};
+use tokio::time::timeout;
+
+use crate::client::Endpoint;
+use crate::report::Figure;
+use crate::say;
+use clusters::Clusters;
+use writes::Writes;
+
+/// What of the bench is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Part {
+    /// Lists beside the direct API server
+    Lists,
+    /// What the host adds to the delay of a watch
+    Delay,
+    /// Many watchers
+    Watchers,
+    /// Memory after five minutes of churn
+    Churn,
+    /// From a kill to the first list
+    Restart,
+}
+
+/// How much is measured.
+struct Scale {
+    pods: usize,
+    /// Runs of a long list; short ones have three times as many.
+    runs: usize,
+    /// How long watches are measured.
+    watching: Duration,
+    watchers: usize,
+    watchers_of_all: usize,
+    churn: Duration,
+    restarts: usize,
+}
+
+/// Where to ask.
+struct Servers {
+    host: Endpoint,
+    direct: Endpoint,
+    members: [Endpoint; 2],
+}
+
+const LISTS_LIMIT: Duration = Duration::from_secs(300);
+
+/// Measures `parts`, or all of them if there is none.
+pub(crate) async fn run(quick: bool, parts: &[Part]) -> Result<Vec<Figure>> {
+    let scale = if quick { Scale::QUICK } else { Scale::FULL };
+    let wants = |part| parts.is_empty() || parts.contains(&part);
+    say(&format!("reads: load average {}", load_average()));
+    let clusters = Clusters::start(scale.pods).await?;
+    let mut host = start_host(&clusters)?;
+    let servers = Servers::of(&clusters, &host)?;
+    let mut writes = Writes::new(&servers.members, scale.pods, !quick).await?;
+    let (idle, at_rest) = bounded(LISTS_LIMIT, memory::at_rest(&servers, &host, &scale)).await?;
+    let mut figures = Vec::new();
+    if wants(Part::Lists) {
+        figures.extend(bounded(LISTS_LIMIT, lists::run(&servers.host, &servers.direct, &scale)).await?);
+    }
+    let limit = 2 * scale.watching + delay::SLACK;
+    if wants(Part::Delay) {
+        figures.extend(bounded(limit, delay::run(&servers, &mut writes, &scale)).await?);
+    }
+    if wants(Part::Watchers) {
+        figures.extend(bounded(limit, delay::watchers(&servers, &mut host, &mut writes, &scale)).await?);
+    }
+    figures.push(at_rest);
+    if wants(Part::Churn) {
+        figures.push(bounded(scale.churn + LISTS_LIMIT, memory::churn(&host, idle, &mut writes, &scale)).await?);
+    }
+    if wants(Part::Restart) {
+        figures.push(bounded(LISTS_LIMIT, restart::run(&servers, &mut host, &scale)).await?);
+    }
+    say(&format!("reads: load average {}", load_average()));
+    Ok(figures)
+}
+
+fn start_host(clusters: &Clusters) -> Result<Host> {
+    let [east, west] = &clusters.members;
+    HostSpec::new().profile(Profile::Release).member(east).member(west).start()
+}
+
+async fn bounded<T>(limit: Duration, measured: impl Future<Output = Result<T>>) -> Result<T> {
+    timeout(limit, measured).await.with_context(|| format!("not done within {} s", limit.as_secs()))?
+}
+
+/// CPU time that a process has used, its own and the system's for it.
+fn cpu_seconds(pid: u32) -> Result<f64> {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).context("the host runs")?;
+    // The second field is the program's name in brackets and may hold anything.
+    let fields = stat.rsplit_once(')').context("a stat has a name")?.1.split_ascii_whitespace();
+    let ticks: u64 = fields.skip(11).take(2).filter_map(|field| field.parse::<u64>().ok()).sum();
+    // USER_HZ is 100 on every architecture that Linux has had for long.
+    Ok(ticks as f64 / 100.0)
+}
+
+fn load_average() -> String {
+    std::fs::read_to_string("/proc/loadavg").map_or_else(|_| "unknown".to_owned(), |text| text.trim().to_owned())
+}
+
+// === impl Scale ===
+
+impl Scale {
+    const FULL: Self = Self {
+        pods: 10_000,
+        runs: 7,
+        watching: Duration::from_secs(20),
+        watchers: 1_000,
+        watchers_of_all: 100,
+        churn: Duration::from_secs(300),
+        restarts: 5,
+    };
+    const QUICK: Self = Self {
+        pods: 500,
+        runs: 3,
+        watching: Duration::from_secs(3),
+        watchers: 50,
+        watchers_of_all: 5,
+        churn: Duration::from_secs(5),
+        restarts: 1,
+    };
+}
+
+// === impl Servers ===
+
+impl Servers {
+    fn of(clusters: &Clusters, host: &Host) -> Result<Self> {
+        let [east, west] = &clusters.members;
+        Ok(Self {
+            host: Endpoint::of(&host.client()?),
+            direct: Endpoint::of(&clusters.direct.client()?),
+            members: [Endpoint::of(&east.client()?), Endpoint::of(&west.client()?)],
+        })
+    }
+}
