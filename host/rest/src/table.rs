@@ -12,6 +12,7 @@ mod age;
 mod cells;
 mod column;
 mod custom;
+mod definition;
 mod event;
 mod field;
 mod jsonpath;
@@ -71,6 +72,9 @@ impl Printer {
                 (workload::replica_set_columns(), Rows::BuiltIn(workload::replica_set_cells))
             }
             (None, "batch", "jobs") => (workload::job_columns(), Rows::BuiltIn(workload::job_cells)),
+            (None, "apiextensions.k8s.io", "customresourcedefinitions") => {
+                (definition::columns(), Rows::BuiltIn(definition::cells))
+            }
             (None, _, _) => (object::fallback_columns(), Rows::BuiltIn(object::fallback_cells)),
         };
         let cluster_at = clusters.then(|| {

@@ -139,13 +139,42 @@ impl Kind {
         match (self, value) {
             (Self::String, Value::String(text)) => Value::from(text.as_str()),
             (Self::String, Value::Null) => Value::from("<no value>"),
-            (Self::String, other) => Value::from(other.to_string()),
+            (Self::String, Value::Number(number)) => Value::from(plain(number)),
+            (Self::String, other) => Value::from(go_json(other)),
             (Self::Integer, Value::Number(number)) => integer(number).into(),
             (Self::Number, Value::Number(_)) | (Self::Boolean, Value::Bool(_)) => value.clone(),
             (Self::Date, Value::String(text)) => date(text, now).into(),
             _ => Value::Null,
         }
     }
+}
+
+/// A number as Go prints it: with an exponent of at least two digits where that is below -4 or from 21 on.
+fn plain(number: &serde_json::Number) -> String {
+    let Some(float) = number.as_f64().filter(|_| number.is_f64()) else { return number.to_string() };
+    let scientific = format!("{float:e}");
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    match exponent.parse::<i32>().unwrap_or_default() {
+        -4..21 => float.to_string(),
+        exponent if exponent < 0 => format!("{mantissa}e-{:02}", exponent.unsigned_abs()),
+        exponent => format!("{mantissa}e+{exponent:02}"),
+    }
+}
+
+/// JSON as Go writes it: what HTML could take for its own is escaped. Such characters stand in strings only.
+fn go_json(value: &Value) -> String {
+    let mut text = String::new();
+    for c in value.to_string().chars() {
+        match c {
+            '<' => text.push_str("\\u003c"),
+            '>' => text.push_str("\\u003e"),
+            '&' => text.push_str("\\u0026"),
+            '\u{2028}' => text.push_str("\\u2028"),
+            '\u{2029}' => text.push_str("\\u2029"),
+            c => text.push(c),
+        }
+    }
+    text
 }
 
 /// What is behind the point is cut off.

@@ -50,7 +50,8 @@ enum Comparison {
     GreaterOrEqual,
 }
 
-/// A step that cannot be taken: an index that is out of bounds, or of what is no list.
+/// A step that cannot be taken: an index that is out of bounds or of what is no list, values that do not compare. Upstream
+/// then shows nothing at all.
 struct Stuck;
 
 // === impl JsonPath ===
@@ -88,8 +89,9 @@ impl Step {
                     }
                 }
                 Self::Filter(filter) => {
-                    let items = value.as_array().ok_or(Stuck)?;
-                    found.extend(items.iter().filter(|item| filter.admits(item)));
+                    for item in value.as_array().ok_or(Stuck)? {
+                        found.extend(filter.admits(item)?.then_some(item));
+                    }
                 }
             }
         }
@@ -135,13 +137,14 @@ fn slice(value: &Value, from: Option<i64>, to: Option<i64>) -> Result<&[Value], 
 // === impl Filter ===
 
 impl Filter {
-    fn admits(&self, item: &Value) -> bool {
+    /// An operand without a value admits nothing, and one with several cannot be compared.
+    fn admits(&self, item: &Value) -> Result<bool, Stuck> {
         let left = self.left.values(item);
-        let Some((comparison, right)) = &self.right else { return !left.is_empty() };
-        // Upstream takes the filter's operands as single values, and none as no match.
-        match (left.as_slice(), right.values(item).as_slice()) {
+        let Some((comparison, right)) = &self.right else { return Ok(left.map_or(true, |left| !left.is_empty())) };
+        match (left?.as_slice(), right.values(item)?.as_slice()) {
+            ([], _) | (_, []) => Ok(false),
             ([left], [right]) => comparison.holds(left, right),
-            _ => false,
+            _ => Err(Stuck),
         }
     }
 }
@@ -149,10 +152,10 @@ impl Filter {
 // === impl Operand ===
 
 impl Operand {
-    fn values<'v>(&'v self, item: &'v Value) -> Vec<&'v Value> {
+    fn values<'v>(&'v self, item: &'v Value) -> Result<Vec<&'v Value>, Stuck> {
         match self {
-            Self::Path(path) => path.all(item).unwrap_or_default(),
-            Self::Literal(value) => vec![value],
+            Self::Path(path) => path.all(item),
+            Self::Literal(value) => Ok(vec![value]),
         }
     }
 }
@@ -160,22 +163,29 @@ impl Operand {
 // === impl Comparison ===
 
 impl Comparison {
-    /// Values of two kinds are not equal and have no order.
-    fn holds(self, left: &Value, right: &Value) -> bool {
+    /// Only values of one kind compare, where 1 and 1.0 are of two, and truths have no order.
+    fn holds(self, left: &Value, right: &Value) -> Result<bool, Stuck> {
         let order = match (left, right) {
-            (Value::String(left), Value::String(right)) => Some(left.cmp(right)),
-            (Value::Number(left), Value::Number(right)) => left.as_f64().partial_cmp(&right.as_f64()),
-            (Value::Bool(left), Value::Bool(right)) => Some(left.cmp(right)),
-            _ => None,
+            (Value::String(left), Value::String(right)) => left.cmp(right),
+            (Value::Number(left), Value::Number(right)) if left.is_f64() == right.is_f64() => order(left, right)?,
+            (Value::Bool(left), Value::Bool(right)) if matches!(self, Self::Equal | Self::NotEqual) => left.cmp(right),
+            _ => return Err(Stuck),
         };
-        match self {
-            Self::Equal => order.is_some_and(std::cmp::Ordering::is_eq),
-            Self::NotEqual => order.is_some_and(std::cmp::Ordering::is_ne),
-            Self::Less => order.is_some_and(std::cmp::Ordering::is_lt),
-            Self::LessOrEqual => order.is_some_and(std::cmp::Ordering::is_le),
-            Self::Greater => order.is_some_and(std::cmp::Ordering::is_gt),
-            Self::GreaterOrEqual => order.is_some_and(std::cmp::Ordering::is_ge),
-        }
+        Ok(match self {
+            Self::Equal => order.is_eq(),
+            Self::NotEqual => order.is_ne(),
+            Self::Less => order.is_lt(),
+            Self::LessOrEqual => order.is_le(),
+            Self::Greater => order.is_gt(),
+            Self::GreaterOrEqual => order.is_ge(),
+        })
+    }
+}
+
+fn order(left: &serde_json::Number, right: &serde_json::Number) -> Result<std::cmp::Ordering, Stuck> {
+    match (left.as_i64(), right.as_i64()) {
+        (Some(left), Some(right)) => Ok(left.cmp(&right)),
+        _ => left.as_f64().partial_cmp(&right.as_f64()).ok_or(Stuck),
     }
 }
 
@@ -217,7 +227,7 @@ mod tests {
     #[test]
     fn what_is_not_there_is_nothing() {
         let root = json!({"a": {"b": [1]}, "s": "text"});
-        for path in [".x", ".a.b[1]", ".a.b[-2]", ".s.t", ".s[0]", ".a[?(@.x)]", ".a.b[?(@.x==1)]"] {
+        for path in [".x", ".a.b[1]", ".a.b[-2]", ".s.t", ".s[0]", ".a[?(@.x)]", ".a.b[?(@.x==1)]", ".a.b[?(@=='1')]"] {
             assert_eq!(JsonPath::parse(path).unwrap().first(&root), None, "{path}");
         }
     }
