@@ -19,7 +19,7 @@ pub(crate) fn default_directory(environment: &Environment) -> Result<PathBuf, No
 
 /// DIR of the host that a command asks.
 #[derive(Clone, Debug, Default, clap::Args)]
-pub struct DataArgs {
+pub(crate) struct DataArgs {
     /// Directory of the host: the one that `orrery serve --data` was given [env: ORRERY_DATA] [default:
     /// $XDG_STATE_HOME/orrery or ~/.local/state/orrery]
     #[arg(long = "data", value_name = "DIR")]

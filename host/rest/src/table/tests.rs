@@ -23,7 +23,12 @@ fn printer(group: &str, resource: &str, crd: Option<&Value>) -> Printer {
 
 fn names(printer: &Printer) -> Vec<String> {
     let definitions: Vec<Value> = serde_json::from_slice(printer.column_definitions()).unwrap();
-    definitions.iter().map(|column| format!("{}{}", column["name"].as_str().unwrap(), "*".repeat(usize::from(column["priority"] == 1)))).collect()
+    definitions
+        .iter()
+        .map(|column| {
+            format!("{}{}", column["name"].as_str().unwrap(), "*".repeat(usize::from(column["priority"] == 1)))
+        })
+        .collect()
 }
 
 fn crd(columns: &Value) -> Value {
@@ -50,10 +55,15 @@ fn without_a_cluster_column_there_is_no_cluster_cell() {
 #[test]
 fn an_object_that_has_not_its_kinds_shape_still_has_its_row() {
     let pods = printer("", "pods", None);
-    for body in [json!({"metadata": {"name": "p"}, "spec": []}), json!(5), json!({"status": {"containerStatuses": "x"}})] {
+    for body in [json!({"metadata": {"name": "p"}, "spec": 5}), json!(5), json!({"status": {"containerStatuses": "x"}})]
+    {
         let cells = row(&pods, &body)["cells"].clone();
         assert_eq!(cells.as_array().unwrap().len(), names(&pods).len());
-        assert_eq!((&cells[0], &cells[2], &cells[5]), (&json!("served"), &json!("<unknown>"), &json!("east")), "{body}");
+        assert_eq!(
+            (&cells[0], &cells[2], &cells[5]),
+            (&json!("served"), &json!("<unknown>"), &json!("east")),
+            "{body}"
+        );
     }
 }
 
@@ -62,7 +72,9 @@ fn absent_and_null_fields_are_zero() {
     let shown = |body: Value| row(&printer("", "pods", None), &body)["cells"].clone();
     let bare = shown(json!({"metadata": {"name": "p"}}));
     assert_eq!(bare, json!(["p", "0/0", "", "0", "<unknown>", "east", "<none>", "<none>", "<none>", "<none>"]));
-    let null = shown(json!({"metadata": {"name": "p", "creationTimestamp": null}, "spec": {"containers": null}, "status": null}));
+    let null = shown(
+        json!({"metadata": {"name": "p", "creationTimestamp": null}, "spec": {"containers": null}, "status": null}),
+    );
     assert_eq!(null, bare);
 }
 
@@ -92,7 +104,8 @@ fn a_custom_resource_is_shown_by_its_own_columns() {
     ]));
     let widgets = printer("example.com", "widgets", Some(&definition));
     assert_eq!(names(&widgets), ["Name", "Text", "Size*", "When", "Cluster"]);
-    let body = json!({"metadata": {"name": "w"}, "spec": {"text": {"<": 1}, "size": 2.9, "when": "2027-01-15T07:00:00Z"}});
+    let body =
+        json!({"metadata": {"name": "w"}, "spec": {"text": {"<": 1}, "size": 2.9, "when": "2027-01-15T07:00:00Z"}});
     assert_eq!(row(&widgets, &body)["cells"], json!(["w", "{\"\\u003c\":1}", 2, "60m", "east"]));
     let body = json!({"metadata": {"name": "w"}, "spec": {"text": 0.00001, "size": "2", "when": "soon"}});
     assert_eq!(row(&widgets, &body)["cells"], json!(["w", "1e-05", null, "<invalid>", "east"]));

@@ -110,42 +110,88 @@ fn pods(at: &Maker<'_>) -> Result<()> {
     let sidecar = json!({"initContainers": [
         {"name": "car", "image": "i", "restartPolicy": "Always"}, {"name": "two", "image": "i"}]});
     let at_init = |first: Value, second: Value| json!({"phase": "Pending", "initContainerStatuses": [first, second]});
-    let with = |phase: &str, main: Value, side: Value, conditions: Value| {
-        json!({"phase": phase, "containerStatuses": [main, side], "conditions": conditions})
-    };
+    let with = |phase: &str, main: Value, side: Value, conditions: Value| json!({"phase": phase, "containerStatuses": [main, side], "conditions": conditions});
     let ready = json!([condition("Ready", "True", "")]);
-    let (main, side) = (|state, ready| container("main", state, ready, 0), |state, ready| container("side", state, ready, 2));
+    let (main, side) =
+        (|state, ready| container("main", state, ready, 0), |state, ready| container("side", state, ready, 2));
     let one = |state| container("one", state, false, 1);
     let two = |state| container("two", state, false, 0);
     let states = [
         ("fresh", json!({}), Value::Null),
-        ("ran", json!({"nodeName": "n1"}), json!({"phase": "Running", "podIP": "10.0.0.1", "podIPs": [{"ip": "10.0.0.1"},
-            {"ip": "fd00::1"}], "containerStatuses": [restarted(main(running(), true)), restarted(side(running(), true))]})),
-        ("crash-loop", json!({}), with("Running", main(waiting("CrashLoopBackOff"), false), side(running(), true), json!([]))),
-        ("waiting-silent", json!({}), with("Pending", main(json!({"waiting": {}}), false), side(running(), true), json!([]))),
-        ("exit-code", json!({}), with("Failed", main(ended(3, 0, ""), false), side(ended(0, 0, "Completed"), false), json!([]))),
+        (
+            "ran",
+            json!({"nodeName": "n1"}),
+            json!({"phase": "Running", "podIP": "10.0.0.1", "podIPs": [{"ip": "10.0.0.1"},
+            {"ip": "fd00::1"}], "containerStatuses": [restarted(main(running(), true)), restarted(side(running(), true))]}),
+        ),
+        (
+            "crash-loop",
+            json!({}),
+            with("Running", main(waiting("CrashLoopBackOff"), false), side(running(), true), json!([])),
+        ),
+        (
+            "waiting-silent",
+            json!({}),
+            with("Pending", main(json!({"waiting": {}}), false), side(running(), true), json!([])),
+        ),
+        (
+            "exit-code",
+            json!({}),
+            with("Failed", main(ended(3, 0, ""), false), side(ended(0, 0, "Completed"), false), json!([])),
+        ),
         ("signal", json!({}), with("Running", main(ended(137, 9, ""), false), side(running(), false), json!([]))),
-        ("succeeded", json!({}), with("Succeeded", main(ended(0, 0, "Completed"), false), side(ended(0, 0, "Completed"), false), json!([]))),
-        ("half-done-ready", json!({}), with("Running", main(ended(0, 0, "Completed"), false), side(running(), true), ready)),
-        ("half-done", json!({}), with("Running", main(ended(0, 0, "Completed"), false), side(running(), true), json!([]))),
-        ("half-failed", json!({}), with("Running", main(ended(0, 0, "Completed"), false), side(ended(1, 0, "Error"), false), json!([]))),
+        (
+            "succeeded",
+            json!({}),
+            with("Succeeded", main(ended(0, 0, "Completed"), false), side(ended(0, 0, "Completed"), false), json!([])),
+        ),
+        (
+            "half-done-ready",
+            json!({}),
+            with("Running", main(ended(0, 0, "Completed"), false), side(running(), true), ready),
+        ),
+        (
+            "half-done",
+            json!({}),
+            with("Running", main(ended(0, 0, "Completed"), false), side(running(), true), json!([])),
+        ),
+        (
+            "half-failed",
+            json!({}),
+            with("Running", main(ended(0, 0, "Completed"), false), side(ended(1, 0, "Error"), false), json!([])),
+        ),
         ("evicted", json!({}), json!({"phase": "Failed", "reason": "Evicted", "message": "low on memory"})),
         ("gated", json!({"schedulingGates": [{"name": "example.com/hold"}]}), Value::Null),
         ("init-waits", init.clone(), at_init(one(waiting("PodInitializing")), two(waiting("PodInitializing")))),
         ("init-second", init.clone(), at_init(one(ended(0, 0, "Completed")), two(running()))),
-        ("init-loops", init.clone(), at_init(restarted(one(waiting("CrashLoopBackOff"))), two(waiting("PodInitializing")))),
+        (
+            "init-loops",
+            init.clone(),
+            at_init(restarted(one(waiting("CrashLoopBackOff"))), two(waiting("PodInitializing"))),
+        ),
         ("init-error", init.clone(), at_init(one(ended(1, 0, "Error")), two(json!({})))),
         ("init-code", init.clone(), at_init(one(ended(4, 0, "")), two(json!({})))),
         ("init-signal", init.clone(), at_init(one(ended(0, 0, "")), two(ended(143, 15, "")))),
-        ("init-over", init, json!({"phase": "Running", "conditions": [condition("Initialized", "True", "")],
-            "initContainerStatuses": [one(ended(1, 0, "Error"))], "containerStatuses": [main(running(), true)]})),
-        ("sidecar", sidecar.clone(), json!({"phase": "Running",
+        (
+            "init-over",
+            init,
+            json!({"phase": "Running", "conditions": [condition("Initialized", "True", "")],
+            "initContainerStatuses": [one(ended(1, 0, "Error"))], "containerStatuses": [main(running(), true)]}),
+        ),
+        (
+            "sidecar",
+            sidecar.clone(),
+            json!({"phase": "Running",
             "initContainerStatuses": [restarted(started(container("car", running(), true, 5))), two(ended(0, 0, "Completed"))],
-            "containerStatuses": [main(running(), true), side(running(), true)]})),
+            "containerStatuses": [main(running(), true), side(running(), true)]}),
+        ),
         ("sidecar-starts", sidecar, at_init(container("car", running(), false, 0), two(waiting("PodInitializing")))),
-        ("gates", json!({"readinessGates": [{"conditionType": "example.com/a"}, {"conditionType": "example.com/b"}]}),
+        (
+            "gates",
+            json!({"readinessGates": [{"conditionType": "example.com/a"}, {"conditionType": "example.com/b"}]}),
             json!({"phase": "Running", "nominatedNodeName": "n2", "conditions": [
-                condition("example.com/a", "True", ""), condition("example.com/b", "False", "")]})),
+                condition("example.com/a", "True", ""), condition("example.com/b", "False", "")]}),
+        ),
     ];
     for (name, spec, status) in states {
         at.put(PODS, &pod(name, &spec), &status)?;
@@ -171,12 +217,20 @@ fn nodes(at: &Maker<'_>) -> Result<()> {
         "containerRuntimeVersion": "", "machineID": "", "systemUUID": "", "bootID": "", "kubeProxyVersion": "",
         "operatingSystem": ""});
     let states = [
-        ("ready", json!({"node-role.kubernetes.io/control-plane": "", "node-role.kubernetes.io/": "", "kubernetes.io/role": "edge"}),
-            json!({}), json!({"conditions": [condition("Ready", "True", "")], "nodeInfo": info, "addresses": [
+        (
+            "ready",
+            json!({"node-role.kubernetes.io/control-plane": "", "kubernetes.io/role": "edge"}),
+            json!({}),
+            json!({"conditions": [condition("Ready", "True", "")], "nodeInfo": info, "addresses": [
                 {"type": "Hostname", "address": "ready"}, {"type": "InternalIP", "address": "10.1.0.1"},
-                {"type": "InternalIP", "address": "fd00::2"}, {"type": "ExternalIP", "address": "192.0.2.1"}]})),
-        ("not-ready", json!({}), json!({"unschedulable": true}),
-            json!({"conditions": [condition("Ready", "Unknown", "NodeStatusUnknown")], "nodeInfo": bare})),
+                {"type": "InternalIP", "address": "fd00::2"}, {"type": "ExternalIP", "address": "192.0.2.1"}]}),
+        ),
+        (
+            "not-ready",
+            json!({}),
+            json!({"unschedulable": true}),
+            json!({"conditions": [condition("Ready", "Unknown", "NodeStatusUnknown")], "nodeInfo": bare}),
+        ),
         ("silent", json!({"kubernetes.io/role": ""}), json!({}), Value::Null),
     ];
     for (name, labels, spec, status) in states {
@@ -238,9 +292,17 @@ fn jobs(at: &Maker<'_>) -> Result<()> {
         ("many", json!({"completions": 7, "parallelism": 2}), json!({"startTime": start, "succeeded": 3})),
         ("queue", json!({"parallelism": 3}), json!({"startTime": start})),
         ("suspended", json!({"suspend": true}), json!({"conditions": [is("Suspended")]})),
-        ("complete", json!({"completions": 2}), json!({"startTime": start, "completionTime": end, "succeeded": 2,
-            "conditions": [is("SuccessCriteriaMet"), is("Complete")]})),
-        ("failed", json!({}), json!({"startTime": start, "failed": 1, "conditions": [is("FailureTarget"), is("Failed")]})),
+        (
+            "complete",
+            json!({"completions": 2}),
+            json!({"startTime": start, "completionTime": end, "succeeded": 2,
+            "conditions": [is("SuccessCriteriaMet"), is("Complete")]}),
+        ),
+        (
+            "failed",
+            json!({}),
+            json!({"startTime": start, "failed": 1, "conditions": [is("FailureTarget"), is("Failed")]}),
+        ),
         ("failing", json!({}), json!({"startTime": start, "conditions": [is("FailureTarget")]})),
         ("ending", json!({}), json!({"startTime": start, "conditions": [is("SuccessCriteriaMet")]})),
     ];
@@ -291,14 +353,23 @@ fn events(at: &Maker<'_>) -> Result<()> {
     let (old, older) = ("2026-01-02T03:04:05Z", "2025-06-02T03:04:05Z");
     let about = json!({"kind": "Pod", "name": "fresh", "namespace": "default", "fieldPath": "spec.containers{main}"});
     let states = [
-        ("counted", json!({"involvedObject": about, "reason": "Failed", "type": "Warning", "message": "  two\nlines \"quoted\" \n",
-            "source": {"component": "kubelet", "host": "n1"}, "firstTimestamp": older, "lastTimestamp": old, "count": 9})),
+        (
+            "counted",
+            json!({"involvedObject": about, "reason": "Failed", "type": "Warning", "message": "  two\nlines \"quoted\" \n",
+            "source": {"component": "kubelet", "host": "n1"}, "firstTimestamp": older, "lastTimestamp": old, "count": 9}),
+        ),
         ("bare", json!({"involvedObject": {"kind": "Pod", "namespace": "default"}})),
-        ("once", json!({"involvedObject": about, "reason": "Made", "type": "Normal", "eventTime": "2026-01-02T03:04:05.678901Z",
-            "reportingComponent": "example.com/maker", "reportingInstance": "maker-1", "action": "Make"})),
-        ("series", json!({"involvedObject": about, "reason": "Made", "type": "Normal", "eventTime": "2025-01-02T03:04:05.678901Z",
+        (
+            "once",
+            json!({"involvedObject": about, "reason": "Made", "type": "Normal", "eventTime": "2026-01-02T03:04:05.678901Z",
+            "reportingComponent": "example.com/maker", "reportingInstance": "maker-1", "action": "Make"}),
+        ),
+        (
+            "series",
+            json!({"involvedObject": about, "reason": "Made", "type": "Normal", "eventTime": "2025-01-02T03:04:05.678901Z",
             "reportingComponent": "example.com/maker", "reportingInstance": "maker-1", "action": "Make",
-            "series": {"count": 12, "lastObservedTime": "2026-01-02T03:04:05.678901Z"}})),
+            "series": {"count": 12, "lastObservedTime": "2026-01-02T03:04:05.678901Z"}}),
+        ),
     ];
     for (name, fields) in states {
         let mut event = json!({"apiVersion": "v1", "kind": "Event", "metadata": {"name": name}});
@@ -327,27 +398,47 @@ fn custom_resources(at: &Maker<'_>) -> Result<()> {
     let mut sized = column("Size", "integer", ".spec.size");
     sized["format"] = json!("int32");
     let columns = json!([
-        column("Text", "string", ".spec.text"), sized, column("Ratio", "number", ".spec.ratio"),
-        column("On", "boolean", ".spec.on"), column("When", "date", ".spec.when"), wide,
+        column("Text", "string", ".spec.text"),
+        sized,
+        column("Ratio", "number", ".spec.ratio"),
+        column("On", "boolean", ".spec.on"),
+        column("When", "date", ".spec.when"),
+        wide,
         column("Ready", "string", ".status.conditions[?(@.type==\"Ready\")].status"),
-        column("First", "string", ".spec.list[0]"), column("Last", "string", ".spec.list[-1]"),
-        column("Some", "string", ".spec.list[1:3]"), column("All", "string", ".spec.list[*]"),
-        column("Map", "string", ".spec.map"), column("List", "string", ".spec.list"),
-        column("Dotted", "string", ".metadata.labels.example\\.com/name"), column("Quoted", "string", ".spec['text']"),
-        column("Above", "string", ".spec.list[?(@>1)]"), column("Deep", "string", "..deep"),
-        column("Nothing", "string", ".spec.missing.below"), column("Null", "string", ".spec.null"),
+        column("First", "string", ".spec.list[0]"),
+        column("Last", "string", ".spec.list[-1]"),
+        column("Some", "string", ".spec.list[1:3]"),
+        column("All", "string", ".spec.list[*]"),
+        column("Map", "string", ".spec.map"),
+        column("List", "string", ".spec.list"),
+        column("Dotted", "string", ".metadata.labels.example\\.com/name"),
+        column("Quoted", "string", ".spec['text']"),
+        column("Above", "string", ".spec.list[?(@>1)]"),
+        column("Deep", "string", "..deep"),
+        column("Nothing", "string", ".spec.missing.below"),
+        column("Null", "string", ".spec.null"),
         column("Age", "date", ".metadata.creationTimestamp"),
     ]);
-    let broken = json!([column("Fine", "string", ".spec.text"), column("Broken", "string", ".spec[?(@.x==]"), column("After", "string", ".spec.text")]);
+    let broken = json!([
+        column("Fine", "string", ".spec.text"),
+        column("Broken", "string", ".spec[?(@.x==]"),
+        column("After", "string", ".spec.text")
+    ]);
     let crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
     at.put(crds, &definition("gadgets", "Gadget", &columns), &Value::Null)?;
     at.put(crds, &definition("plains", "Plain", &json!([])), &Value::Null)?;
     at.put(crds, &definition("brokens", "Broken", &broken), &Value::Null)?;
     let specs = [
-        ("full", json!({"text": "some <text>", "size": 12, "ratio": 1.5, "on": true, "when": "2026-01-02T03:04:05Z",
-            "list": [1, 2, 3], "map": {"b": "<x>", "a": [1, {"c": null}]}, "deep": "near", "more": {"deep": "far"}})),
+        (
+            "full",
+            json!({"text": "some <text>", "size": 12, "ratio": 1.5, "on": true, "when": "2026-01-02T03:04:05Z",
+            "list": [1, 2, 3], "map": {"b": "<x>", "a": [1, {"c": null}]}, "deep": "near", "more": {"deep": "far"}}),
+        ),
         ("empty", json!({})),
-        ("crossed", json!({"text": 5, "size": 2.9, "ratio": 3, "on": "true", "when": "soon", "list": "x", "map": true, "null": null})),
+        (
+            "crossed",
+            json!({"text": 5, "size": 2.9, "ratio": 3, "on": "true", "when": "soon", "list": "x", "map": true, "null": null}),
+        ),
         ("floats", json!({"text": 1.5, "size": "7", "ratio": "x", "when": "", "list": [0.1, 1e21, -3], "map": 1e6})),
         ("nested", json!({"text": ["a", "b"], "size": null, "list": [["x"], {"y": 1}], "map": null, "when": 5})),
     ];

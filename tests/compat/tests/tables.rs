@@ -1,0 +1,108 @@
+//! Tables of the host against those of kube-apiserver for the same objects: every column and every cell.
+
+#[path = "tables/objects.rs"]
+mod objects;
+
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use orrery_harness::{Client, ClusterSpec, HostSpec, eventually};
+use serde_json::Value;
+
+/// Ages differ while a second turns, and a new object is a moment away; what is wrong stays wrong.
+const SOON: Duration = Duration::from_secs(20);
+
+/// Columns whose descriptions upstream does not take from the API's schema; the host says them in its own words.
+const OWN_WORDS: [&str; 14] = [
+    "Ready",
+    "Status",
+    "Restarts",
+    "Roles",
+    "Duration",
+    "Containers",
+    "Images",
+    "Scope",
+    "Versions",
+    "Group",
+    "Kind",
+    "ShortNames",
+    "Established",
+    "Cluster",
+];
+
+fn table(client: &Client, path: &str) -> Result<Value> {
+    let accept = [("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io,application/json")];
+    let table = client.send("GET", path, &accept, b"")?.success()?;
+    ensure!(table["kind"] == "Table", "{path} is answered with a {}", table["kind"]);
+    Ok(table)
+}
+
+fn list<'t>(table: &'t Value, field: &str) -> Result<&'t [Value]> {
+    table[field].as_array().map(Vec::as_slice).with_context(|| format!("a table has {field}"))
+}
+
+/// Takes the CLUSTER column out, and gives the cells that stood in it.
+fn take_cluster(table: &mut Value) -> Result<Vec<Value>> {
+    let columns = table["columnDefinitions"].as_array_mut().context("a table has columns")?;
+    let at = columns.iter().position(|column| column["name"] == "Cluster").context("the host's table has CLUSTER")?;
+    ensure!(columns[at]["priority"] == 0 && columns[at + 1..].iter().all(|later| later["priority"] != 0));
+    ensure!(at > 0 && columns[at - 1]["priority"] == 0, "CLUSTER is the last column that is always shown");
+    columns.remove(at);
+    let rows = table["rows"].as_array_mut().context("a table has rows")?;
+    let cells = |row: &mut Value| row["cells"].as_array_mut().map(|cells| cells.remove(at)).context("a row has cells");
+    rows.iter_mut().map(cells).collect()
+}
+
+fn same_columns(host: &Value, member: &Value) -> Result<()> {
+    let (host, member) = (list(host, "columnDefinitions")?, list(member, "columnDefinitions")?);
+    ensure!(host.len() == member.len(), "columns: host {host:?}\nmember {member:?}");
+    for (ours, theirs) in host.iter().zip(member) {
+        for key in ["name", "type", "format", "priority"] {
+            ensure!(ours[key] == theirs[key], "{key} of a column: host {ours}, member {theirs}");
+        }
+        let own = OWN_WORDS.iter().any(|name| theirs["name"] == *name);
+        ensure!(own || ours["description"] == theirs["description"], "description: host {ours}, member {theirs}");
+    }
+    Ok(())
+}
+
+/// All rows, by the identity that `object` gives them, with their cells and conditions.
+fn same_rows(host: &Value, member: &Value) -> Result<usize> {
+    let (host, member) = (list(host, "rows")?, list(member, "rows")?);
+    ensure!(host.len() == member.len(), "the host has {} rows, the member {}", host.len(), member.len());
+    for theirs in member {
+        let uid = &theirs["object"]["metadata"]["uid"];
+        let ours = host.iter().find(|ours| &ours["object"]["metadata"]["uid"] == uid).context("a row is missing")?;
+        let name = &theirs["object"]["metadata"]["name"];
+        ensure!(ours["cells"] == theirs["cells"], "{name}: host {}\nmember {}", ours["cells"], theirs["cells"]);
+        let conditions = (ours.get("conditions"), theirs.get("conditions"));
+        ensure!(conditions.0 == conditions.1, "conditions of {name}: {conditions:?}");
+    }
+    Ok(member.len())
+}
+
+#[test]
+fn every_cell_is_what_kube_apiserver_prints() -> Result<()> {
+    let east = ClusterSpec::bare("east").start()?;
+    let member = east.client()?;
+    objects::make(&member)?;
+    let host = HostSpec::new().member(&east).start()?;
+    let client = host.client()?;
+    for path in objects::LISTS {
+        let rows = eventually(path, SOON, || {
+            let (mut ours, theirs) = (table(&client, path)?, table(&member, path)?);
+            let clusters = take_cluster(&mut ours)?;
+            ensure!(clusters.iter().all(|cluster| cluster == "east"), "CLUSTER says {clusters:?}");
+            same_columns(&ours, &theirs)?;
+            same_rows(&ours, &theirs)
+        })?;
+        ensure!(rows > 0, "{path} has nothing to compare");
+    }
+    let (mut ours, theirs) = (table(&client, &one("fresh"))?, table(&member, &one("fresh"))?);
+    take_cluster(&mut ours)?;
+    same_columns(&ours, &theirs)
+}
+
+fn one(pod: &str) -> String {
+    format!("/api/v1/namespaces/default/pods/{pod}")
+}
