@@ -74,6 +74,8 @@ impl Indenter {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn indented(json: &str, part: usize) -> String {
@@ -82,6 +84,30 @@ mod tests {
             indenter.feed(part, &mut out);
         }
         String::from_utf8(out).unwrap()
+    }
+
+    /// Any JSON value of a few levels.
+    fn values() -> impl Strategy<Value = serde_json::Value> {
+        let leaf = prop_oneof![
+            Just(serde_json::Value::Null),
+            any::<bool>().prop_map(Into::into),
+            any::<i64>().prop_map(Into::into),
+            ".{0,8}".prop_map(Into::into),
+        ];
+        leaf.prop_recursive(4, 32, 4, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..4).prop_map(Into::into),
+                prop::collection::btree_map(".{0,4}", inner, 0..4)
+                    .prop_map(|map| serde_json::Value::Object(map.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn any_json_is_indented_as_serde_does_wherever_it_is_cut(value in values(), part in 1usize..20) {
+            prop_assert_eq!(indented(&value.to_string(), part), serde_json::to_string_pretty(&value).unwrap());
+        }
     }
 
     #[test]

@@ -13,7 +13,7 @@ use http::{Request, Response};
 use http_body::Frame;
 use http_body_util::{BodyExt as _, StreamBody};
 use orrery_api::ClusterName;
-use orrery_fleet::ResourceInfo;
+use orrery_fleet::{AwayClass, ResourceInfo};
 use orrery_sequencer::{ClusterPhase, NotReady, Resource};
 
 use super::Service;
@@ -179,6 +179,8 @@ fn sights(resource: &Resource) -> BTreeMap<ClusterName, Sight> {
             ClusterPhase::Stale { since, reason } => {
                 Sight::Stale { since, reason: reason.to_string(), objects: state.objects }
             }
+            // A cluster that does not serve the kind has nothing of it to miss.
+            ClusterPhase::Away { reason } if reason.class == AwayClass::NotServed => return None,
             ClusterPhase::Away { reason } => Sight::Away { reason: reason.to_string() },
             ClusterPhase::Loading | ClusterPhase::Live => return None,
         };

@@ -19,6 +19,8 @@ const HEADER_BYTES_MAX: usize = 1 << 20;
 const HEADERS_MAX: usize = 1000;
 /// Upstream recommends so many to servers that others stand in front of.
 const STREAMS_MAX: u32 = 1000;
+/// How much of an answer waits encrypted for the socket: a long list then takes few system calls.
+const TLS_BUFFER_BYTES: usize = 256 << 10;
 /// How often a silent HTTP/2 client is asked whether it is there, and how long it may take to answer.
 const PING_EVERY: Duration = Duration::from_secs(30);
 const PING_WAIT: Duration = Duration::from_secs(15);
@@ -34,7 +36,10 @@ pub(super) async fn run(
     let _ = stream.set_nodelay(true);
     let settings = service.settings();
     let tls = match timeout(settings.header_read, acceptor.accept(stream)).await {
-        Ok(Ok(tls)) => tls,
+        Ok(Ok(mut tls)) => {
+            tls.get_mut().1.set_buffer_limit(Some(TLS_BUFFER_BYTES));
+            tls
+        }
         Ok(Err(error)) => return tracing::debug!(%peer, %error, "TLS handshake failed"),
         Err(_) => return tracing::debug!(%peer, "TLS handshake took too long"),
     };
