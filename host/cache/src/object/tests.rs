@@ -316,6 +316,12 @@ fn any_holders() -> impl Strategy<Value = Option<Arc<[ClusterName]>>> {
     prop_oneof![Just(None), Just(Some([cluster("east")].into())), Just(Some([cluster("east"), cluster("west")].into()))]
 }
 
+#[test]
+fn an_object_without_its_bytes_fits_a_block_of_256_bytes() {
+    let counts = 2 * size_of::<usize>();
+    assert!(size_of::<Object>() + counts <= 256, "{}", size_of::<Object>());
+}
+
 proptest! {
     #[test]
     fn a_spliced_object_is_the_edited_one(

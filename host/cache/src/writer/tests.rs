@@ -164,6 +164,26 @@ fn a_watch_of_a_quiet_namespace_outlives_the_ring_and_one_that_does_not_read_doe
     assert_eq!(quiet.position(), marker(2000));
 }
 
+#[tokio::test]
+async fn a_watch_that_is_far_behind_is_told_all_in_several_batches() {
+    let (mut writer, reader, _) = cache(1 << 30);
+    let key = ObjectKey::new("ns", "pod");
+    writer.apply((11..1011).map(|number| put(number, &key, "web", "n")).collect(), Instant::now());
+    writer.apply(vec![Apply::Mark { marker: marker(2000) }], Instant::now());
+    for selection in [Selection::everything(), selection(Some("ns"), "")] {
+        let mut watch = reader.watch(marker(10), selection).unwrap();
+        let mut told = Vec::new();
+        while told.len() < 1000 {
+            let Step::Events(events) = watch.next().await else { panic!("the watch ended") };
+            assert!(events.len() <= 256);
+            told.extend(events.iter().map(|event| event.marker.get()));
+            let expected = if told.len() < 1000 { marker(told[told.len() - 1]) } else { marker(2000) };
+            assert_eq!(watch.position(), expected);
+        }
+        assert!(told.iter().copied().eq(11..1011));
+    }
+}
+
 #[test]
 fn events_are_kept_for_five_minutes_and_then_down_to_some() {
     let (mut writer, reader, _) = cache(1 << 30);
