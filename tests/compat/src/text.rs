@@ -2,20 +2,19 @@
 
 /// `text` with every resourceVersion written as `N`, in JSON, YAML and descriptions.
 pub fn unversioned(text: &str) -> String {
+    const KEYS: [&str; 2] = ["resourceVersion", "Resource Version"];
     let mut rest = text;
     let mut out = String::with_capacity(text.len());
-    while let Some(at) = ["resourceVersion", "Resource Version:"].iter().filter_map(|key| rest.find(key)).min() {
-        let key_end = at + "resourceVersion".len();
-        let digits_at =
-            rest[key_end..].find(|c: char| c.is_ascii_digit()).map_or(rest.len(), |offset| key_end + offset);
-        let is_value = rest[key_end..digits_at].chars().all(|c| "\\\": ".contains(c) || c == '\t');
-        let next = if is_value { digits_at } else { key_end };
-        out.push_str(&rest[..next]);
-        rest = &rest[next..];
-        if is_value {
+    while let Some((at, key)) = KEYS.iter().filter_map(|key| Some((rest.find(key)?, key))).min() {
+        let after = &rest[at + key.len()..];
+        let value = after.trim_start_matches(['\\', '"', ':', ' ', '\t']);
+        let digits = value.len() - value.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        let (shown, skipped) = rest.split_at(rest.len() - value.len());
+        out.push_str(shown);
+        if digits > 0 {
             out.push('N');
-            rest = rest.trim_start_matches(|c: char| c.is_ascii_digit());
         }
+        rest = &skipped[digits..];
     }
     out + rest
 }

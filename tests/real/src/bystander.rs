@@ -55,7 +55,6 @@ impl Bystander {
     pub fn finish(self, host: &Host) -> Result<Answers> {
         self.stopping.store(true, Ordering::Relaxed);
         let answers = self.asking.join().expect("a bystander does not panic")?;
-        ensure!(answers.count > 0, "the bystander was not answered once");
         let most = self.idle_bytes + RSS_ABOVE_IDLE_MAX;
         ensure!(
             answers.rss_bytes_max <= most,
@@ -77,8 +76,9 @@ fn no_panic(host: &Host) -> Result<()> {
 
 fn keep_asking(client: &Client, paths: &[String], pid: u32, stopping: &AtomicBool) -> Result<Answers> {
     let mut answers = Answers::default();
-    for path in paths.iter().cycle() {
-        if stopping.load(Ordering::Relaxed) {
+    for (asked, path) in paths.iter().cycle().enumerate() {
+        // However soon it is stopped, it asks for everything once.
+        if asked >= paths.len() && stopping.load(Ordering::Relaxed) {
             break;
         }
         let took = ask(client, path)?;

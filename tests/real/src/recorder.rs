@@ -7,17 +7,19 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use orrery_harness::{Client, eventually};
+use orrery_harness::{Client, Cluster, eventually};
 use serde_json::Value;
 
+use crate::Kind;
 use crate::essence::version;
-use crate::union::{Shown, shown};
+use crate::union::{Shown, check_union, held, shown, union_is_shown};
 
 /// A client that follows a collection as an informer does (LIST, then watches, each from where the last one ended) on a
 /// thread of its own, and holds everything that it is told against the laws:
 ///
 /// - events of a stream carry rising resourceVersions, all above the one that it was opened at; bookmarks never go back;
-/// - ADDED brings an object that was not there, MODIFIED and DELETED one that was, under the same name;
+/// - ADDED brings an object that was not there, MODIFIED and DELETED one that was, under the same name; only where a
+///   cluster comes back that was away when the host started are its objects added anew, which is counted;
 /// - no two objects have one name;
 /// - one uid at one resourceVersion has one content, in events and lists.
 ///
@@ -41,6 +43,8 @@ pub struct Recording {
     pub lists: u64,
     /// Watches that were opened.
     pub watches: u64,
+    /// Objects that were added though they were there.
+    pub repeated: u64,
     /// Laws that were broken.
     pub faults: Vec<String>,
     /// Hash of the content by uid and resourceVersion.
@@ -81,16 +85,32 @@ impl Recorder {
         lock(&self.recording).clone()
     }
 
-    /// Waits until it has reached resourceVersion `version` and gives what was recorded; an error if a law was broken.
-    pub fn reach(&self, version: u64, limit: Duration) -> Result<Recording> {
-        eventually(&format!("the recorder reaches {version}"), limit, || {
+    /// Waits until the host's LIST of `kind` shows the union of `members` and the recorder has come so far, and gives
+    /// what was recorded. An error if that is not the union too, or if a law was broken on the way.
+    pub fn settle(&self, host: &Client, members: &[&Cluster], kind: Kind, limit: Duration) -> Result<Recording> {
+        let recording = self.settle_with_repeats(host, members, kind, limit)?;
+        ensure!(recording.repeated == 0, "{} objects were added anew", recording.repeated);
+        Ok(recording)
+    }
+
+    /// The same, where a cluster came back that was away when the host started.
+    pub fn settle_with_repeats(
+        &self,
+        host: &Client,
+        members: &[&Cluster],
+        kind: Kind,
+        limit: Duration,
+    ) -> Result<Recording> {
+        let at = union_is_shown(host, members, kind, limit)?;
+        eventually(&format!("the recorder reaches {at}"), limit, || {
             let recording = lock(&self.recording);
             ensure!(recording.faults.is_empty(), "laws were broken: {:#?}", recording.faults);
-            ensure!(recording.at >= version, "it is at {}", recording.at);
+            ensure!(recording.at >= at, "it is at {}", recording.at);
             Ok(())
         })?;
         let recording = self.recording();
         ensure!(recording.faults.is_empty(), "laws were broken: {:#?}", recording.faults);
+        check_union(&recording.objects, &held(members, kind)?)?;
         Ok(recording)
     }
 }
@@ -197,9 +217,12 @@ impl Recording {
                 self.objects.insert(uid, object);
                 ensure!(!taken, "its name is another object's");
             }
+            ("ADDED", Some(_)) => {
+                self.objects.insert(uid, object);
+                self.repeated += 1;
+            }
             ("MODIFIED", Some(_)) => drop(self.objects.insert(uid, object)),
             ("DELETED", Some(_)) => drop(self.objects.remove(&uid)),
-            ("ADDED", Some(_)) => bail!("{uid} was there"),
             _ => bail!("{uid} was not there"),
         }
         Ok(())

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use orrery_harness::{Client, ClusterSpec, HostSpec, eventually, start_all};
-use orrery_real::{Bystander, COMETS, Churn, Kind, Recorder, check_union, held, list_version, union_is_shown};
+use orrery_real::{Bystander, COMETS, Churn, Kind, Recorder, list_version};
 use serde_json::json;
 
 const SOON: Duration = Duration::from_secs(20);
@@ -32,9 +32,7 @@ fn a_host_that_is_killed_under_churn_goes_on_where_every_client_is() -> Result<(
     }
     churn.stop()?;
     for (kind, recorder) in Kind::ALL.iter().zip(&recorders) {
-        let at = union_is_shown(&client, &members.each_ref(), *kind, SOON)?;
-        let recording = recorder.reach(at, SOON)?;
-        check_union(&recording.objects, &held(&members.each_ref(), *kind)?)?;
+        let recording = recorder.settle(&client, &members.each_ref(), *kind, SOON)?;
         ensure!(recording.lists == 1, "{}: {} lists", kind.resource(), recording.lists);
         ensure!(recording.events > 20, "{}: {} events", kind.resource(), recording.events);
     }

@@ -38,8 +38,7 @@ fn a_member_that_leaves_takes_its_objects_along_and_one_that_joins_brings_its_ow
     for fleet in [&[east, west, north][..], &[west, north], &[west], &[west, east], &[east, west, north]] {
         write_config(&config, fleet)?;
         host.sighup()?;
-        let at = union_is_shown(&client, fleet, Kind::ConfigMaps, SOON)?;
-        let recording = recorder.reach(at, SOON)?;
+        let recording = recorder.settle(&client, fleet, Kind::ConfigMaps, SOON)?;
         ensure!(recording.lists == 1, "a client had to list again: {recording:?}");
     }
     // A file that cannot be read changes nothing.
@@ -51,7 +50,6 @@ fn a_member_that_leaves_takes_its_objects_along_and_one_that_joins_brings_its_ow
     write_config(&config, &[west, north])?;
     host.kill9()?;
     host.restart()?;
-    let at = union_is_shown(&client, &[west, north], Kind::ConfigMaps, SOON)?;
-    recorder.reach(at, SOON)?;
+    recorder.settle(&client, &[west, north], Kind::ConfigMaps, SOON)?;
     Bystander::start(&mut host, &[LIST])?.finish(&host).map(drop)
 }

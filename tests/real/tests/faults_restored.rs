@@ -48,9 +48,7 @@ impl Scene {
     /// Waits until the union is shown again and the recorder has followed, and gives how often that had to list.
     fn settles(&mut self) -> Result<u64> {
         create_config_map(&self.members[1].client()?, "after")?;
-        let at = union_is_shown(&self.client, &self.members.each_ref(), Kind::ConfigMaps, BACK)?;
-        let recording = self.recorder.reach(at, SOON)?;
-        orrery_real::check_union(&recording.objects, &orrery_real::held(&self.members.each_ref(), Kind::ConfigMaps)?)?;
+        let recording = self.recorder.settle(&self.client, &self.members.each_ref(), Kind::ConfigMaps, BACK)?;
         Bystander::start(&mut self.host, &[LIST])?.finish(&self.host)?;
         Ok(recording.lists)
     }

@@ -68,8 +68,7 @@ fn an_older_copy_of_the_folder_makes_clients_list_again_at_most_and_no_version_c
     run("cp", &["-a", as_text(&copy), as_text(&data)])?;
     host.restart()?;
     churn.stop()?;
-    let at = union_is_shown(&client, &[&east], Kind::ConfigMaps, SOON)?;
-    let recording = recorder.reach(at, SOON)?;
+    let recording = recorder.settle(&client, &[&east], Kind::ConfigMaps, SOON)?;
     ensure!(recording.lists <= 2, "{} lists", recording.lists);
     Bystander::start(&mut host, &[LIST])?.finish(&host).map(drop)
 }
@@ -114,8 +113,7 @@ fn a_full_disk_holds_up_what_is_new_until_there_is_room_and_nothing_else() -> Re
     churn.stop()?;
     bystander.finish(&host)?;
     fs::remove_file(filler)?;
-    let at = union_is_shown(&client, &[&east], Kind::ConfigMaps, SOON)?;
-    let recording = recorder.reach(at, SOON)?;
+    let recording = recorder.settle(&client, &[&east], Kind::ConfigMaps, SOON)?;
     ensure!(recording.lists == 1, "{} lists", recording.lists);
     // What was told while the disk was full is known after a kill.
     let filler = disk.fill()?;
@@ -124,8 +122,8 @@ fn a_full_disk_holds_up_what_is_new_until_there_is_room_and_nothing_else() -> Re
     host.kill9()?;
     fs::remove_file(filler)?;
     host.restart()?;
-    let at = union_is_shown(&client, &[&east], Kind::ConfigMaps, SOON)?;
-    ensure!(recorder.reach(at, SOON)?.lists == 1, "a client had to list again");
+    let recording = recorder.settle(&client, &[&east], Kind::ConfigMaps, SOON)?;
+    ensure!(recording.lists == 1, "{} lists", recording.lists);
     drop(host);
     Ok(())
 }
