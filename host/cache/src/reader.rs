@@ -228,8 +228,10 @@ impl Reader {
     fn changes_between(&self, from: Marker, to: Marker, wanted: Marker) -> Result<Option<Vec<Change>>, Expired> {
         let state = self.shared.state();
         let floor = state.ring.floor();
-        let changes = state.ring.changes_after(from, CHUNK_EVENTS).filter(|_| floor <= wanted);
-        let mut changes = changes.ok_or(Expired { asked: wanted, floor })?;
+        if floor > wanted {
+            return Err(Expired { asked: wanted, floor });
+        }
+        let mut changes = state.ring.changes_after(from, CHUNK_EVENTS);
         changes.retain(|change| change.marker <= to);
         Ok((!changes.is_empty()).then_some(changes))
     }

@@ -231,11 +231,10 @@ impl Ring {
         last > Some(cursor.marker)
     }
 
-    /// The changes after `marker`, at most `count` of them; `None` where some of these were trimmed.
-    pub(crate) fn changes_after(&self, marker: Marker, count: usize) -> Option<Vec<Change>> {
+    /// The changes after `marker` that are here, at most `count` of them.
+    pub(crate) fn changes_after(&self, marker: Marker, count: usize) -> Vec<Change> {
         let start = self.position_after(marker);
-        (marker >= self.floor)
-            .then(|| self.events.range(start..).take(count).map(|event| event.change.clone()).collect())
+        self.events.range(start..).take(count).map(|event| event.change.clone()).collect()
     }
 
     fn read_all(&self, cursor: &mut Cursor, head: Marker) -> Found {

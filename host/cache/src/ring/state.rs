@@ -153,3 +153,63 @@ impl Job {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, Instant};
+
+    use orrery_api::{ClusterName, Gvr, Naming, ObjectKey, Stamp, Uid};
+    use orrery_markers::{ChangeKind, Digest, Marker, MemberObject, MemberVersion};
+
+    use super::*;
+    use crate::object::{Interner, Showing};
+    use crate::ring::{NewChange, Ring};
+    use crate::{FieldTable, Shape};
+
+    fn object(number: u64) -> Arc<Object> {
+        let gvr = Gvr::new("", "v1", "configmaps");
+        let fields = FieldTable::of(&gvr, true);
+        let kind = "ConfigMap".into();
+        let shape = Shape { gvr, kind, namespaced: true, stamp: Stamp::None, naming: Naming::Unique, fields };
+        let body = format!(r#"{{"metadata":{{"name":"a"}},"data":{{"n":"{number}","pad":"{}"}}}}"#, "x".repeat(500));
+        let (key, version) = (ObjectKey::new("ns", "a"), MemberVersion::from_number(number));
+        let (uid, digest, terminating, body) = (Uid::new("u"), Digest::from_bits(0), false, body.into());
+        let object = MemberObject { key: key.clone(), uid, version, digest, terminating, body };
+        let cluster = ClusterName::new("east").unwrap();
+        let showing = Showing { marker: Marker::new(number).unwrap(), served: &key, cluster: &cluster, holders: None };
+        Arc::new(Object::new(&object, &showing, &shape, &mut Interner::default()).unwrap())
+    }
+
+    /// How many states have to be decompressed to read this one.
+    fn depth(state: &State) -> usize {
+        match &*state.form() {
+            Form::Whole(_) => 0,
+            Form::Packed(packed) => match &packed.against {
+                Against::Successor(successor) => 1 + depth(successor),
+                Against::Sample(_) => 1,
+            },
+        }
+    }
+
+    #[test]
+    fn a_state_is_read_through_a_bounded_number_of_others() {
+        let start = Marker::new(1).unwrap();
+        let now = Instant::now();
+        let mut ring = Ring::new(start);
+        for number in 2..200 {
+            let before = Some(object(number - 1));
+            ring.push(NewChange { kind: ChangeKind::Modified, before, after: object(number) }, now);
+        }
+        let numbers = ring.packing(now + Duration::from_secs(60), 1000).run();
+        ring.recount(numbers);
+        let changes = ring.changes_after(start, 1000);
+        let befores: Vec<_> = changes.iter().map(|change| change.before.clone().unwrap()).collect();
+        let deepest = befores.iter().map(|state| depth(state)).max().unwrap();
+        assert_eq!(deepest, CHAIN_MAX as usize);
+        for (number, state) in (1..).zip(&befores) {
+            assert_eq!(state.object().whole(), object(number).whole());
+        }
+        let cost = ring.bytes() / ring.len() as u64;
+        assert!(cost < OVERHEAD_BYTES + 200, "{cost} bytes an event");
+    }
+}
