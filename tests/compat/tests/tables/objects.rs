@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use orrery_harness::Client;
 use serde_json::{Value, json};
 
-/// The lists that are compared: path and whether all its objects are ours to name.
+/// The lists that are compared.
 pub(crate) const LISTS: [&str; 14] = [
     "/api/v1/pods",
     "/api/v1/nodes",
