@@ -298,15 +298,18 @@ impl Log {
         self.stage(Record::Joined { marker, cluster: cluster.clone(), identity }, false, effects);
     }
 
-    /// The cluster could not be loaded when serving began. A name that is the same object in several clusters and was shown
-    /// from this one passes to the next holder that is there.
+    /// The cluster could not be loaded when serving began.
     pub fn away(&mut self, cluster: &ClusterName, effects: &mut Vec<Effect>) {
         let marker = self.next_marker();
         self.stage(Record::Away { marker, cluster: cluster.clone() }, false, effects);
+    }
+
+    /// When serving begins, after [`Self::away`]: of a name that is the same object in several clusters and was shown from
+    /// one that is away, or whose shown object is gone while others were on their way out, nobody has the body. It passes
+    /// to a holder that is there.
+    pub fn pass_on(&mut self, effects: &mut Vec<Effect>) {
         let Names::Same(same) = &self.names else { return };
-        let is_there =
-            |holder: &ClusterName| self.clusters.get(holder).is_some_and(|part| part.presence == Presence::Joined);
-        for (key, next) in same.passed_from(cluster, is_there) {
+        for (key, next) in same.to_pass_on(is_there(&self.clusters)) {
             let record = Record::Claim { marker: self.next_marker(), served: key.clone(), cluster: next, key };
             self.stage(record, false, effects);
         }
@@ -471,10 +474,11 @@ impl Log {
                 None
             }
             Names::Same(same) => {
+                let is_there = is_there(&self.clusters);
                 let step = match change.kind {
-                    ChangeKind::Deleted => same.remove(&change.key, cluster, marker),
+                    ChangeKind::Deleted => same.remove(&change.key, cluster, marker, is_there),
                     ChangeKind::Added | ChangeKind::Modified => {
-                        same.put(&change.key, cluster, change.terminating, marker)
+                        same.put(&change.key, cluster, change.terminating, marker, is_there)
                     }
                 };
                 self.same_effects(marker, cluster, change, step, effects)
@@ -502,7 +506,7 @@ impl Log {
                 let cluster = cluster.clone();
                 Sight::Show { served, cluster, key, kind: *kind, holders: Some(holders()), content: Content::Changed }
             }
-            SameStep::Aside => Sight::Nothing,
+            SameStep::Aside | SameStep::Appears(_) => Sight::Nothing,
             SameStep::Gone | SameStep::Passes(_) => Sight::Delete { served },
             SameStep::Holders => {
                 let cluster = name.and_then(|name| name.shown.clone()).unwrap_or_else(|| cluster.clone());
@@ -517,7 +521,7 @@ impl Log {
             }
         };
         effects.push(Effect { marker, what });
-        if let SameStep::Passes(next) = step { Some(next) } else { None }
+        if let SameStep::Passes(next) | SameStep::Appears(next) = step { Some(next) } else { None }
     }
 
     fn take_claim(
@@ -548,6 +552,11 @@ impl Log {
             }
         }
     }
+}
+
+/// Whether readers have a cluster's objects.
+fn is_there(clusters: &BTreeMap<ClusterName, ClusterLog>) -> impl Fn(&ClusterName) -> bool + '_ {
+    |cluster| clusters.get(cluster).is_some_and(|part| part.presence == Presence::Joined)
 }
 
 fn take_single(single: &mut Single, marker: Marker, cluster: &ClusterName, change: &Change) -> Effect {

@@ -160,7 +160,7 @@ impl ClusterLog {
         match record {
             Record::Change { marker, change, .. } => self.record(change, *marker),
             Record::Progress { complete, latest, .. } => {
-                self.clock = Some(Clock { complete: *complete, latest: *latest })
+                self.clock = Some(Clock { complete: *complete, latest: *latest });
             }
             Record::Joined { marker, identity, .. } => {
                 (self.identity, self.presence, self.last) = (Some(identity.clone()), Presence::Joined, Some(*marker));

@@ -71,10 +71,12 @@ pub(crate) enum SameStep {
     Aside,
     /// The holders changed: what is shown gets a new marker.
     Holders,
-    /// Nobody holds the name any more.
+    /// Nobody that is there holds the name any more.
     Gone,
     /// The shown object went, and the named holder's takes its place, under a claim of its own.
     Passes(ClusterName),
+    /// Nobody sees the shown object, and the named holder's takes its place, under a claim of its own.
+    Appears(ClusterName),
 }
 
 // === impl Names ===
@@ -227,21 +229,20 @@ impl Same {
         self.names.insert(key, shared);
     }
 
-    /// Names shown from `cluster`, each with the first other holder that is there.
-    pub(crate) fn passed_from(
-        &self,
-        cluster: &ClusterName,
-        is_there: impl Fn(&ClusterName) -> bool,
-    ) -> Vec<(ObjectKey, ClusterName)> {
+    /// Names whose shown object is gone, or of a cluster that is not there, each with the holder that it passes to: the
+    /// first that is there, if possible one that is not on its way out.
+    pub(crate) fn to_pass_on(&self, is_there: impl Fn(&ClusterName) -> bool) -> Vec<(ObjectKey, ClusterName)> {
         let next = |name: &Shared| {
-            name.holders
-                .iter()
-                .map(|holder| &holder.cluster)
-                .find(|holder| *holder != cluster && is_there(holder))
-                .cloned()
+            let lasting = name.successor(&is_there);
+            lasting
+                .or_else(|| name.holders.iter().map(|holder| &holder.cluster).find(|holder| is_there(holder)).cloned())
         };
-        let shown_here = self.names.iter().filter(|(_, name)| name.shown.as_ref() == Some(cluster));
-        shown_here.filter_map(|(key, name)| Some((key.clone(), next(name)?))).collect()
+        let unseen = |name: &Shared| name.shows_a_ghost() || name.shown.as_ref().is_some_and(|shown| !is_there(shown));
+        self.names
+            .iter()
+            .filter(|(_, name)| unseen(name))
+            .filter_map(|(key, name)| Some((key.clone(), next(name)?)))
+            .collect()
     }
 
     pub(crate) fn restore_holder(&mut self, key: &ObjectKey, holder: Holder) {
@@ -250,13 +251,14 @@ impl Same {
         }
     }
 
-    /// An object of `cluster` came or changed.
+    /// An object of `cluster` came or changed. `is_there` says of the other clusters whether readers have their objects.
     pub(crate) fn put(
         &mut self,
         key: &ObjectKey,
         cluster: &ClusterName,
         terminating: bool,
         marker: Marker,
+        is_there: impl Fn(&ClusterName) -> bool,
     ) -> SameStep {
         let holder = Holder { cluster: cluster.clone(), terminating };
         let Some(name) = self.names.get_mut(key) else {
@@ -266,18 +268,27 @@ impl Same {
         };
         let joins = !name.holds(cluster);
         let ghost = name.shows_a_ghost();
+        // Clusters are away only from a start on, and then nobody has the body of what is gone.
+        let unseen = if ghost {
+            !name.holders.iter().any(|holder| is_there(&holder.cluster))
+        } else {
+            name.shown.as_ref().is_some_and(|shown| shown != cluster && !is_there(shown))
+        };
         match name.holders.iter_mut().find(|known| known.cluster == *cluster) {
             Some(known) => known.terminating = terminating,
             None => name.holders.push(holder),
         }
-        let step = if ghost {
-            match name.successor() {
+        let step = if ghost || unseen {
+            match name.successor(|holder| holder == cluster || is_there(holder)) {
+                Some(next) if unseen => SameStep::Appears(next),
                 Some(next) => SameStep::Passes(next),
+                None if unseen => SameStep::Appears(cluster.clone()),
                 None if joins => SameStep::Holders,
                 None => SameStep::Aside,
             }
         } else if name.shown.as_ref() == Some(cluster) {
-            SameStep::Put(ChangeKind::Modified)
+            // Of a cluster that loads again nobody has seen it yet.
+            SameStep::Put(if is_there(cluster) { ChangeKind::Modified } else { ChangeKind::Added })
         } else if joins {
             SameStep::Holders
         } else {
@@ -286,18 +297,31 @@ impl Same {
         name.step(step, marker)
     }
 
-    /// The object of `cluster` went.
-    pub(crate) fn remove(&mut self, key: &ObjectKey, cluster: &ClusterName, marker: Marker) -> SameStep {
+    /// The object of `cluster` went. `is_there` is as of [`Self::put`].
+    pub(crate) fn remove(
+        &mut self,
+        key: &ObjectKey,
+        cluster: &ClusterName,
+        marker: Marker,
+        is_there: impl Fn(&ClusterName) -> bool,
+    ) -> SameStep {
         let Some(name) = self.names.get_mut(key) else { return SameStep::Aside };
         name.holders.retain(|holder| holder.cluster != *cluster);
-        if name.holders.is_empty() {
+        let Some(first) = name.holders.first().map(|holder| holder.cluster.clone()) else {
             self.names.remove(key);
             return SameStep::Gone;
-        }
-        let step = match name.successor() {
-            Some(next) if name.shows_a_ghost() => SameStep::Passes(next),
-            // Either the shown object lives, or all that is left is terminating: the last state stays shown.
-            _ => SameStep::Holders,
+        };
+        let step = if !name.shows_a_ghost() {
+            let seen = name.shown.as_ref().is_some_and(&is_there);
+            if seen { SameStep::Holders } else { SameStep::Aside }
+        } else if let Some(next) = name.successor(&is_there) {
+            SameStep::Passes(next)
+        } else if name.holders.iter().any(|holder| is_there(&holder.cluster)) {
+            // All that is left there is on its way out: the last state stays shown.
+            SameStep::Holders
+        } else {
+            name.shown = Some(first);
+            SameStep::Gone
         };
         name.step(step, marker)
     }
@@ -327,14 +351,15 @@ impl Shared {
         self.shown.as_ref().is_none_or(|shown| !self.holds(shown))
     }
 
-    /// The first holder that is not on its way out.
-    fn successor(&self) -> Option<ClusterName> {
-        self.holders.iter().find(|holder| !holder.terminating).map(|holder| holder.cluster.clone())
+    /// The first holder that is there and not on its way out.
+    fn successor(&self, is_there: impl Fn(&ClusterName) -> bool) -> Option<ClusterName> {
+        let lasting = |holder: &&Holder| !holder.terminating && is_there(&holder.cluster);
+        self.holders.iter().find(lasting).map(|holder| holder.cluster.clone())
     }
 
     fn step(&mut self, step: SameStep, marker: Marker) -> SameStep {
         match step {
-            SameStep::Passes(_) => self.shown = None,
+            SameStep::Passes(_) | SameStep::Appears(_) => self.shown = None,
             SameStep::Put(_) | SameStep::Holders => self.marker = marker,
             SameStep::Aside | SameStep::Gone => {}
         }

@@ -466,14 +466,17 @@ impl World {
             self.skip(effect);
         }
         for member in 0..3 {
-            if !self.links[member].is_member && self.log.cluster(&self.name(member)).is_some() {
-                self.leave_log(member);
-            }
             if is_away(self, member) {
                 self.links[member].place = None;
                 if self.has_joined(member) {
                     self.stage(member, Vec::new(), |log, cluster, effects| log.away(cluster, effects));
                 }
+            }
+        }
+        self.stage(0, Vec::new(), |log, _, effects| log.pass_on(effects));
+        for member in 0..3 {
+            if !self.links[member].is_member && self.log.cluster(&self.name(member)).is_some() {
+                self.leave_log(member);
             }
         }
         let begins_at = self.log.head();

@@ -123,7 +123,8 @@ impl Task {
     async fn build(&mut self, log: Log, tail: Vec<Record>, gathered: Vec<Gathering>) -> Result<(), Stopped> {
         let left = clusters_without(&log, &tail, &gathered);
         let old_head = tail.iter().rev().find_map(Record::marker).or(log.head());
-        let floor = floor(&log, &tail, &gathered).max(log.head());
+        let first = log.head().or(tail.first().and_then(Record::marker));
+        let floor = floor(&log, &tail, &gathered).max(first);
         *self.shared.log.write().unwrap_or_else(PoisonError::into_inner) = log;
         let (bodies, lists, afters) = self.sort_out(gathered);
         let mut beginning = Beginning { bodies, begun: false };
@@ -136,11 +137,12 @@ impl Task {
         }
         self.stage(None, |log, effects| log.begin_term(now_micros(), effects));
         self.sequence_known(known, &mut beginning, old_head).await?;
+        self.stage_away();
+        self.stage(None, |log, effects| log.pass_on(effects));
         for cluster in left {
             info!(%cluster, "a cluster of the log is no member any more");
             self.stage(None, |log, effects| log.left(&cluster, effects));
         }
-        self.stage_away();
         for (cluster, Listed { version, identity, objects }) in joining {
             self.sequence_list(&cluster, version, identity, &objects);
         }
