@@ -3,6 +3,7 @@
 mod get;
 mod printers;
 mod references;
+mod subresource;
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};

@@ -5,20 +5,19 @@ use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Limited};
 use orrery_api::{ClusterName, ObjectKey, Uid};
 use orrery_cache::Object;
-use orrery_fleet::{Health, Member, ResourceInfo};
+use orrery_fleet::{Health, Member};
 use orrery_markers::MemberVersion;
 use orrery_sequencer::{Owner, Resource};
 use std::sync::Arc;
 use tokio::time::Instant;
 
-use super::{accepted, not_acceptable, not_here, sights};
+use super::{accepted, not_acceptable, sights};
 use crate::body::{Body, Encoding, full, json};
 use crate::front::Service;
 use crate::negotiate::{Accepted, Form};
 use crate::options::ListOptions;
-use crate::proxy;
 use crate::read::{Rendering, Sight, fresh, warning};
-use crate::request::{RequestInfo, ResourceRequest, Subresource};
+use crate::request::{RequestInfo, ResourceRequest};
 use crate::status::Status;
 
 /// How long a GET waits until the cache has the version that the member told.
@@ -53,11 +52,15 @@ struct SeenMetadata {
 }
 
 /// An object to answer with, and what the client must know about its age.
-struct Found {
-    object: Arc<Object>,
-    member: ClusterName,
-    key: ObjectKey,
-    warning: Option<String>,
+pub(super) struct Found {
+    /// It, in the state that the client gets.
+    pub(super) object: Arc<Object>,
+    /// The member that holds it.
+    pub(super) member: ClusterName,
+    /// Its key there.
+    pub(super) key: ObjectKey,
+    /// Why it may be older than what the member has.
+    pub(super) warning: Option<String>,
 }
 
 // === impl Service ===
@@ -84,33 +87,14 @@ impl Service {
         Ok(response)
     }
 
-    /// Answers a GET of a part of an object.
-    pub(super) async fn get_subresource(
+    /// Finds an object by the name that clients know it by: its member is asked, so that the answer is never older than
+    /// what the member says, and the cache answers once it is there too.
+    pub(super) async fn find(
         &self,
         info: &RequestInfo,
         asked: &ResourceRequest,
-        served: &ResourceInfo,
-        subresource: &Subresource,
-        request: Request<Body>,
-        encoding: Encoding,
-    ) -> Result<Response<Body>, Status> {
-        let known =
-            served.subresources.iter().find(|sub| *sub.name == *subresource.name && subresource.rest.is_empty());
-        let Some(known) = known else { return self.absent(&asked.gvr.group) };
-        if known.gvk.kind == served.kind && known.verbs.iter().any(|verb| &**verb == "get") && &*known.name != "log" {
-            // The whole object, as `status` and `resize` are.
-            return self.get(info, asked, request.headers(), encoding).await;
-        }
-        match &*known.name {
-            "scale" => self.scale(info, asked, encoding).await,
-            "log" => self.log(info, asked, request).await,
-            _ => Err(not_here(asked, served)),
-        }
-    }
-
-    /// Finds an object by the name that clients know it by: its member is asked, so that the answer is never older than
-    /// what the member says, and the cache answers once it is there too.
-    async fn find(&self, info: &RequestInfo, asked: &ResourceRequest, resource: &Resource) -> Result<Found, Status> {
+        resource: &Resource,
+    ) -> Result<Found, Status> {
         let name = asked.name.as_deref().unwrap_or_default();
         let served = ObjectKey::new(&asked.namespace, name);
         let version = ListOptions::get_version(&info.query)?;
@@ -163,56 +147,6 @@ impl Service {
             Err(_) => Look::Nothing(format!("it did not answer within {} s", LOOK_WAIT.as_secs())),
         }
     }
-
-    /// A Scale is made by the member; only its resourceVersion is the host's, and it is the object's own.
-    async fn scale(
-        &self,
-        info: &RequestInfo,
-        asked: &ResourceRequest,
-        encoding: Encoding,
-    ) -> Result<Response<Body>, Status> {
-        let resource = self.begun(asked).await?;
-        let found = self.find(info, asked, &resource).await?;
-        let member = self
-            .front
-            .fleet
-            .member(&found.member)
-            .ok_or_else(|| proxy::no_such_member(&self.front.fleet, found.member.as_str()))?;
-        let path = format!("{}/scale", path_of(asked, &found.key));
-        let (code, bytes) =
-            fetch(&member, &path, "application/json").await.map_err(|reason| Status::unavailable(reason, 1))?;
-        let mut scale: serde_json::Value = serde_json::from_slice(&bytes)
-            .map_err(|error| Status::unavailable(format!("the member's Scale is no JSON: {error}"), 1))?;
-        if code.is_success() {
-            scale["metadata"]["resourceVersion"] = found.object.marker().to_string().into();
-            scale["metadata"]["name"] = asked.name.as_deref().unwrap_or_default().into();
-        }
-        let mut bytes = serde_json::to_vec(&scale).expect("it was JSON");
-        bytes.push(b'\n');
-        let mut response = json(code, bytes, encoding);
-        add_warning(&mut response, found.warning.as_deref());
-        Ok(response)
-    }
-
-    /// A log streams from the member as long as it lasts.
-    async fn log(
-        &self,
-        info: &RequestInfo,
-        asked: &ResourceRequest,
-        request: Request<Body>,
-    ) -> Result<Response<Body>, Status> {
-        let resource = self.begun(asked).await?;
-        let found = self.find(info, asked, &resource).await?;
-        let member = self
-            .front
-            .fleet
-            .member(&found.member)
-            .ok_or_else(|| proxy::no_such_member(&self.front.fleet, found.member.as_str()))?;
-        let query = info.query.raw();
-        let separator = if query.is_empty() { "" } else { "?" };
-        let path = format!("{}/log{separator}{query}", path_of(asked, &found.key));
-        proxy::forward(&member, request, &path, &format!("/clusters/{}", member.name()), &self.shutdown).await
-    }
 }
 
 async fn look_at(member: &Member, path: &str) -> Look {
@@ -231,7 +165,11 @@ async fn look_at(member: &Member, path: &str) -> Look {
 }
 
 /// One GET whose answer is read whole.
-async fn fetch(member: &Member, path: &str, accept: &'static str) -> Result<(StatusCode, bytes::Bytes), String> {
+pub(super) async fn fetch(
+    member: &Member,
+    path: &str,
+    accept: &'static str,
+) -> Result<(StatusCode, bytes::Bytes), String> {
     let mut request = Request::new(full(""));
     *request.uri_mut() = path.parse().map_err(|error| format!("{path} is no path: {error}"))?;
     request.headers_mut().insert(ACCEPT, HeaderValue::from_static(accept));
@@ -241,7 +179,7 @@ async fn fetch(member: &Member, path: &str, accept: &'static str) -> Result<(Sta
     Ok((code, body.map_err(|error| error.to_string())?.to_bytes()))
 }
 
-fn path_of(asked: &ResourceRequest, key: &ObjectKey) -> String {
+pub(super) fn path_of(asked: &ResourceRequest, key: &ObjectKey) -> String {
     use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
     // Names may hold what a path may not, as those of RBAC objects (`system:node`).
     let name = utf8_percent_encode(&key.name, NON_ALPHANUMERIC);
@@ -268,7 +206,7 @@ fn age(resource: &Resource, cluster: &ClusterName, reason: &str) -> String {
     }
 }
 
-fn add_warning(response: &mut Response<Body>, text: Option<&str>) {
+pub(super) fn add_warning(response: &mut Response<Body>, text: Option<&str>) {
     if let Some(header) = text.and_then(warning) {
         response.headers_mut().append(WARNING, header);
     }
