@@ -239,20 +239,24 @@ impl Task {
             self.stage(bodies, |log, effects| log.relisted(cluster, version, &changes, effects));
             return;
         }
-        self.expire_before = self.expire_before.max(self.lost_while_away(cluster, objects));
+        let has_lost = self.has_lost_while_away(cluster, objects);
         self.stage(bodies, |log, effects| {
             log.relisted(cluster, version, &changes, effects);
             log.joined(cluster, identity, effects);
             effects.iter_mut().for_each(hide_deletion);
         });
+        if has_lost {
+            // Who listed before the cluster went away may have watched or resumed since then, so that no marker before its
+            // return tells who knows what it lost.
+            let joined = self.log().head();
+            self.expire_before = joined;
+        }
     }
 
-    /// Since when the cluster was away, if it lost something in the meantime.
-    fn lost_while_away(&self, cluster: &ClusterName, objects: &[MemberObject]) -> Option<Marker> {
+    /// Whether the cluster lost something that clients may know while it was away.
+    fn has_lost_while_away(&self, cluster: &ClusterName, objects: &[MemberObject]) -> bool {
         let listed: HashSet<&Uid> = objects.iter().map(|object| &object.uid).collect();
-        let log = self.log();
-        let part = log.cluster(cluster)?;
-        part.uids().any(|uid| !listed.contains(uid)).then(|| part.last()).flatten()
+        self.log().cluster(cluster).is_some_and(|part| part.uids().any(|uid| !listed.contains(uid)))
     }
 
     fn has_joined(&self, cluster: &ClusterName) -> bool {

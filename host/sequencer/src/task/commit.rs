@@ -33,12 +33,12 @@ impl Task {
 
     fn show(&mut self) {
         let batch = std::mem::take(&mut self.waiting);
-        if let Some(marker) = self.expire_before.take() {
-            self.writer.expire_started_before(marker);
-        }
         self.inner.metrics.records.get_or_create(&self.label).inc_by(batch.len().try_into().unwrap_or(u64::MAX));
         let not_shown = self.writer.apply(batch, Instant::now());
         self.report(not_shown);
+        if let Some(marker) = self.expire_before.take() {
+            self.writer.expire_started_before(marker);
+        }
         let head = self.writer.reader().head();
         self.inner.metrics.head.get_or_create(&self.label).set(head.get().try_into().unwrap_or(i64::MAX));
         self.housekeeping.applied(head);
