@@ -13,6 +13,8 @@ type request struct {
 	Query    string `json:"query"`
 	// Status is the answer's code; 0: there was none, as while the server is down.
 	Status int `json:"status"`
+	// Error is why there was none.
+	Error string `json:"error,omitempty"`
 }
 
 // requests keeps all that were sent, in the order of their answers.
@@ -44,6 +46,8 @@ func (r *recorder) RoundTrip(asked *http.Request) (*http.Response, error) {
 	sent := request{Resource: path[strings.LastIndex(path, "/")+1:], Query: asked.URL.RawQuery}
 	if err == nil {
 		sent.Status = answer.StatusCode
+	} else {
+		sent.Error = err.Error()
 	}
 	r.requests.mutex.Lock()
 	defer r.requests.mutex.Unlock()

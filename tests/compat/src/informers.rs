@@ -62,6 +62,9 @@ pub struct Request {
     pub query: String,
     /// The answer's status; 0 if there was none.
     pub status: u16,
+    /// Why there was none.
+    #[serde(default)]
+    pub error: String,
 }
 
 // === impl Informers ===
