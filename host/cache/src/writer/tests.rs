@@ -15,6 +15,7 @@ use crate::{
     WatchEvent,
 };
 
+mod beside;
 mod model;
 
 fn marker(number: u64) -> Marker {
