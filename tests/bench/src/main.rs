@@ -9,7 +9,7 @@ mod report;
 use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
-use report::Figure;
+use report::Outcome;
 
 /// Runs benches.
 #[derive(Debug, Parser)]
@@ -39,21 +39,24 @@ enum Name {
 async fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
     let names = if arguments.names.is_empty() { Name::value_variants() } else { &arguments.names };
-    let mut figures = Vec::new();
+    let mut outcome = Outcome::default();
     for name in names {
-        figures.extend(run(*name, &arguments).await?);
+        let Outcome { figures, failed } = run(*name, &arguments).await?;
+        outcome.figures.extend(figures);
+        outcome.failed.extend(failed);
     }
-    say(&report::table(&figures));
+    say(&report::table(&outcome.figures));
     if let Some(path) = &arguments.json {
-        report::write_json(path, &figures)?;
+        report::write_json(path, &outcome.figures)?;
     }
+    anyhow::ensure!(outcome.failed.is_empty(), "failed: {}", outcome.failed.join(", "));
     Ok(())
 }
 
-async fn run(name: Name, arguments: &Arguments) -> anyhow::Result<Vec<Figure>> {
+async fn run(name: Name, arguments: &Arguments) -> anyhow::Result<Outcome> {
     match name {
         Name::Reads => reads::run(arguments.quick, &arguments.part).await,
-        Name::Markers => markers::run().await,
+        Name::Markers => Ok(Outcome { figures: markers::run().await?, failed: Vec::new() }),
     }
 }
 

@@ -19,7 +19,7 @@ use orrery_harness::{Host, HostSpec, Profile};
 use tokio::time::timeout;
 
 use crate::client::Endpoint;
-use crate::report::Figure;
+use crate::report::Outcome;
 use crate::say;
 use clusters::Clusters;
 use writes::Writes;
@@ -50,6 +50,8 @@ struct Scale {
     watchers_of_all: usize,
     churn: Duration,
     restarts: usize,
+    /// Whether members that cannot keep up with the writes are an error.
+    strict: bool,
 }
 
 /// Where to ask.
@@ -62,35 +64,54 @@ struct Servers {
 const LISTS_LIMIT: Duration = Duration::from_secs(300);
 
 /// Measures `parts`, or all of them if there is none.
-pub(crate) async fn run(quick: bool, parts: &[Part]) -> Result<Vec<Figure>> {
+pub(crate) async fn run(quick: bool, parts: &[Part]) -> Result<Outcome> {
     let scale = if quick { Scale::QUICK } else { Scale::FULL };
-    let wants = |part| parts.is_empty() || parts.contains(&part);
     say(&format!("reads: load average {}", load_average()));
     let clusters = Clusters::start(scale.pods).await?;
     let mut host = start_host(&clusters)?;
     let servers = Servers::of(&clusters, &host)?;
-    let mut writes = Writes::new(&servers.members, scale.pods, !quick).await?;
-    let (idle, at_rest) = bounded(LISTS_LIMIT, memory::at_rest(&servers, &host, &scale)).await?;
-    let mut figures = Vec::new();
+    say(&format!(
+        "reads: host {}, direct {}, members {} and {}",
+        host.url(),
+        clusters.direct.url(),
+        clusters.members[0].url(),
+        clusters.members[1].url()
+    ));
+    let outcome = measure(&servers, &mut host, &scale, parts).await?;
+    if !outcome.failed.is_empty() {
+        say(&format!("reads: the end of the host's log:\n{}", tail(&host.log())));
+    }
+    say(&format!("reads: load average {}", load_average()));
+    Ok(outcome)
+}
+
+/// A part that fails does not take the others' figures along.
+async fn measure(servers: &Servers, host: &mut Host, scale: &Scale, parts: &[Part]) -> Result<Outcome> {
+    let wants = |part| parts.is_empty() || parts.contains(&part);
+    let mut writes = Writes::new(&servers.members, scale.pods, scale.strict).await?;
+    let (idle, at_rest) = bounded(LISTS_LIMIT, memory::at_rest(servers, host, scale)).await?;
+    let mut outcome = Outcome::default();
     if wants(Part::Lists) {
-        figures.extend(bounded(LISTS_LIMIT, lists::run(&servers.host, &servers.direct, &scale)).await?);
+        let found = bounded(LISTS_LIMIT, lists::run(&servers.host, &servers.direct, scale)).await;
+        outcome.add("lists", found);
     }
     let limit = 2 * scale.watching + delay::SLACK;
     if wants(Part::Delay) {
-        figures.extend(bounded(limit, delay::run(&servers, &mut writes, &scale)).await?);
+        outcome.add("delay", bounded(limit, delay::run(servers, &mut writes, scale)).await);
     }
     if wants(Part::Watchers) {
-        figures.extend(bounded(limit, delay::watchers(&servers, &mut host, &mut writes, &scale)).await?);
+        outcome.add("watchers", bounded(limit, delay::watchers(servers, host, &mut writes, scale)).await);
     }
-    figures.push(at_rest);
+    outcome.add("memory", Ok(vec![at_rest]));
     if wants(Part::Churn) {
-        figures.push(bounded(scale.churn + LISTS_LIMIT, memory::churn(&host, idle, &mut writes, &scale)).await?);
+        let found = bounded(scale.churn + LISTS_LIMIT, memory::churn(host, idle, &mut writes, scale)).await;
+        outcome.add("churn", found.map(|figure| vec![figure]));
     }
     if wants(Part::Restart) {
-        figures.push(bounded(LISTS_LIMIT, restart::run(&servers, &mut host, &scale)).await?);
+        let found = bounded(LISTS_LIMIT, restart::run(servers, host, scale)).await;
+        outcome.add("restart", found.map(|figure| vec![figure]));
     }
-    say(&format!("reads: load average {}", load_average()));
-    Ok(figures)
+    Ok(outcome)
 }
 
 fn start_host(clusters: &Clusters) -> Result<Host> {
@@ -112,6 +133,11 @@ fn cpu_seconds(pid: u32) -> Result<f64> {
     Ok(ticks as f64 / 100.0)
 }
 
+fn tail(log: &str) -> String {
+    let lines: Vec<&str> = log.lines().collect();
+    lines[lines.len().saturating_sub(20)..].join("\n")
+}
+
 fn load_average() -> String {
     std::fs::read_to_string("/proc/loadavg").map_or_else(|_| "unknown".to_owned(), |text| text.trim().to_owned())
 }
@@ -127,6 +153,7 @@ impl Scale {
         watchers_of_all: 100,
         churn: Duration::from_secs(300),
         restarts: 5,
+        strict: true,
     };
     const QUICK: Self = Self {
         pods: 500,
@@ -136,6 +163,7 @@ impl Scale {
         watchers_of_all: 5,
         churn: Duration::from_secs(5),
         restarts: 1,
+        strict: false,
     };
 }
 

@@ -5,6 +5,8 @@ use std::path::Path;
 use anyhow::Context;
 use serde::Serialize;
 
+use crate::say;
+
 /// One figure of a bench, as it stands in the file of `--json`.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Figure {
@@ -25,6 +27,13 @@ pub(crate) struct Figure {
     pub(crate) met: Option<bool>,
 }
 
+/// What was found, and which parts failed.
+#[derive(Debug, Default)]
+pub(crate) struct Outcome {
+    pub(crate) figures: Vec<Figure>,
+    pub(crate) failed: Vec<&'static str>,
+}
+
 /// Which way is better, and how far.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Target {
@@ -35,6 +44,21 @@ pub(crate) enum Target {
 }
 
 const HEAD: [&str; 7] = ["name", "unit", "host", "direct", "ratio", "target", "met"];
+
+// === impl Outcome ===
+
+impl Outcome {
+    /// Adds what a part found; of one that failed, its error is said now.
+    pub(crate) fn add(&mut self, part: &'static str, found: anyhow::Result<Vec<Figure>>) {
+        match found {
+            Ok(figures) => self.figures.extend(figures),
+            Err(error) => {
+                say(&format!("{part} FAILED: {error:#}"));
+                self.failed.push(part);
+            }
+        }
+    }
+}
 
 // === impl Figure ===
 

@@ -4,7 +4,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use bytes::Bytes;
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use memchr::memmem;
@@ -84,7 +83,7 @@ async fn read(mut body: Incoming, seen: Arc<Mutex<Seen>>) {
         match body.frame().await {
             Some(Ok(frame)) => {
                 let at = Instant::now();
-                let arrived = lines(frame.into_data().unwrap_or_default(), &mut line);
+                let arrived = lines(&frame.into_data().unwrap_or_default(), &mut line);
                 match arrived {
                     Ok(writes) => {
                         let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
@@ -101,9 +100,9 @@ async fn read(mut body: Incoming, seen: Arc<Mutex<Seen>>) {
 }
 
 /// The writes whose lines end in `data`; what is left of it begins the next line.
-fn lines(data: Bytes, line: &mut Vec<u8>) -> Result<Vec<u64>, String> {
+fn lines(data: &[u8], line: &mut Vec<u8>) -> Result<Vec<u64>, String> {
     let mut writes = Vec::new();
-    let mut rest = &data[..];
+    let mut rest = data;
     while let Some(end) = memchr::memchr(b'\n', rest) {
         line.extend_from_slice(&rest[..end]);
         if line.starts_with(br#"{"type":"ERROR""#) {
@@ -142,16 +141,16 @@ mod tests {
         let text = format!("{}{}", frame(7), frame(8));
         let (head, tail) = text.split_at(text.len() - 3);
         let mut line = Vec::new();
-        assert_eq!(lines(Bytes::from(head.to_owned()), &mut line), Ok(vec![7]));
-        assert_eq!(lines(Bytes::from(tail.to_owned()), &mut line), Ok(vec![8]));
+        assert_eq!(lines(head.as_bytes(), &mut line), Ok(vec![7]));
+        assert_eq!(lines(tail.as_bytes(), &mut line), Ok(vec![8]));
         assert!(line.is_empty());
     }
 
     #[test]
     fn an_error_ends_the_watch_and_a_bookmark_is_no_write() {
-        let bookmark = Bytes::from_static(b"{\"type\":\"BOOKMARK\",\"object\":{}}\n");
+        let bookmark = b"{\"type\":\"BOOKMARK\",\"object\":{}}\n";
         assert_eq!(lines(bookmark, &mut Vec::new()), Ok(vec![]));
-        let gone = Bytes::from_static(b"{\"type\":\"ERROR\",\"object\":{\"code\":410}}\n");
+        let gone = b"{\"type\":\"ERROR\",\"object\":{\"code\":410}}\n";
         assert!(lines(gone, &mut Vec::new()).unwrap_err().contains("410"));
     }
 }
