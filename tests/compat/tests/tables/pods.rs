@@ -20,7 +20,7 @@ fn pod(name: &str, spec: &Value) -> Value {
     object
 }
 
-fn container(name: &str, state: Value, ready: bool, restarts: u32) -> Value {
+fn container(name: &str, state: &Value, ready: bool, restarts: u32) -> Value {
     let (image, id) = ("m", "");
     json!({"name": name, "image": image, "imageID": id, "ready": ready, "restartCount": restarts, "state": state})
 }
@@ -54,10 +54,12 @@ pub(super) fn make(at: &Maker<'_>) -> Result<()> {
     let at_init = |first: Value, second: Value| json!({"phase": "Pending", "initContainerStatuses": [first, second]});
     let with = |phase: &str, main: Value, side: Value, conditions: Value| json!({"phase": phase, "containerStatuses": [main, side], "conditions": conditions});
     let ready = json!([condition("Ready", "True", "")]);
-    let (main, side) =
-        (|state, ready| container("main", state, ready, 0), |state, ready| container("side", state, ready, 2));
-    let one = |state| container("one", state, false, 1);
-    let two = |state| container("two", state, false, 0);
+    let (main, side) = (
+        |state: Value, ready| container("main", &state, ready, 0),
+        |state: Value, ready| container("side", &state, ready, 2),
+    );
+    let one = |state: Value| container("one", &state, false, 1);
+    let two = |state: Value| container("two", &state, false, 0);
     let states = [
         ("fresh", json!({}), Value::Null),
         (
@@ -124,10 +126,10 @@ pub(super) fn make(at: &Maker<'_>) -> Result<()> {
             "sidecar",
             sidecar.clone(),
             json!({"phase": "Running",
-            "initContainerStatuses": [restarted(started(container("car", running(), true, 5))), two(ended(0, 0, "Completed"))],
+            "initContainerStatuses": [restarted(started(container("car", &running(), true, 5))), two(ended(0, 0, "Completed"))],
             "containerStatuses": [main(running(), true), side(running(), true)]}),
         ),
-        ("sidecar-starts", sidecar, at_init(container("car", running(), false, 0), two(waiting("PodInitializing")))),
+        ("sidecar-starts", sidecar, at_init(container("car", &running(), false, 0), two(waiting("PodInitializing")))),
         (
             "gates",
             json!({"readinessGates": [{"conditionType": "example.com/a"}, {"conditionType": "example.com/b"}]}),
