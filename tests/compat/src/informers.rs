@@ -126,6 +126,7 @@ fn program() -> Result<PathBuf> {
     let home = env::var_os("HOME").context("HOME is not set, so there is no place for what is built; set it")?;
     let cache = Path::new(&home).join(".cache/orrery");
     let program = cache.join("bin/informers/informers");
+    fs::create_dir_all(cache.join("bin/informers"))?;
     let mut go = Command::new("go");
     go.current_dir(repository().join("tests/compat/informers"));
     go.env("GOCACHE", cache.join("go-build")).env("GOFLAGS", "").env("GOWORK", "off");

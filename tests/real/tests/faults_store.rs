@@ -112,6 +112,7 @@ fn a_full_disk_holds_up_what_is_new_until_there_is_room_and_nothing_else() -> Re
     std::thread::sleep(Duration::from_secs(4));
     churn.stop()?;
     bystander.finish(&host)?;
+    ensure!(host.log().contains("append failed"), "the disk was never full for the store");
     fs::remove_file(filler)?;
     let recording = recorder.settle(&client, &[&east], Kind::ConfigMaps, SOON)?;
     ensure!(recording.lists == 1, "{} lists", recording.lists);
