@@ -51,8 +51,10 @@ impl ClusterName {
             .map(|c| if c.is_ascii_lowercase() || c.is_ascii_digit() { c } else { '-' })
             .take(Self::CHARS_MAX)
             .collect();
-        Self::new(mapped.trim_matches('-'))
-            .map_err(|_| ClusterNameError { name: context.to_owned(), reason: "no character of it can stand in a name" })
+        Self::new(mapped.trim_matches('-')).map_err(|_| ClusterNameError {
+            name: context.to_owned(),
+            reason: "no character of it can stand in a name",
+        })
     }
 
     /// The name as text.
@@ -86,7 +88,9 @@ mod tests {
 
     #[test]
     fn names_that_dns_refuses_are_refused_with_the_reason() {
-        for (name, reason) in [("", "empty"), ("-a", "starts or ends"), ("a-", "starts or ends"), ("A", "other"), ("a.b", "other")] {
+        for (name, reason) in
+            [("", "empty"), ("-a", "starts or ends"), ("a-", "starts or ends"), ("A", "other"), ("a.b", "other")]
+        {
             let error = ClusterName::new(name).unwrap_err().to_string();
             assert!(error.contains(reason), "{name:?}: {error}");
         }

@@ -101,7 +101,13 @@ mod tests {
 
     #[test]
     fn a_uid_prints_the_text_it_was_made_from() {
-        for text in ["123e4567-e89b-12d3-a456-426614174000", "123E4567-e89b-12d3-a456-426614174000", "x", "", "é23e4567-e89b-12d3-a456-42661417400"] {
+        for text in [
+            "123e4567-e89b-12d3-a456-426614174000",
+            "123E4567-e89b-12d3-a456-426614174000",
+            "x",
+            "",
+            "é23e4567-e89b-12d3-a456-42661417400",
+        ] {
             assert_eq!(Uid::new(text).to_string(), text);
         }
         assert!(Uid::new("123e4567-e89b-12d3-a456-426614174000").as_uuid().is_some());
@@ -110,7 +116,8 @@ mod tests {
 
     #[test]
     fn keys_sort_by_namespace_then_name_bytewise() {
-        let mut keys = [ObjectKey::new("b", "a"), ObjectKey::new("a", "b"), ObjectKey::new("a", "B"), ObjectKey::new("", "z")];
+        let mut keys =
+            [ObjectKey::new("b", "a"), ObjectKey::new("a", "b"), ObjectKey::new("a", "B"), ObjectKey::new("", "z")];
         keys.sort();
         assert_eq!(keys.map(|key| key.to_string()).join(" "), "z a/B a/b b/a");
     }

@@ -10,8 +10,12 @@ use tracing_subscriber::EnvFilter;
 
 pub(crate) fn begin(settings: &Settings) -> anyhow::Result<()> {
     let level = &settings.log_level;
-    let filter = EnvFilter::try_new(level).with_context(|| format!("log level {level:?} is no filter; write info, or info,orrery_fleet=debug"))?;
-    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(std::io::stderr().is_terminal());
+    let filter = EnvFilter::try_new(level)
+        .with_context(|| format!("log level {level:?} is no filter; write info, or info,orrery_fleet=debug"))?;
+    let lines = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_ansi(std::io::stderr().is_terminal());
     match settings.log_format {
         LogFormat::Text => lines.init(),
         LogFormat::Json => lines.json().flatten_event(true).init(),

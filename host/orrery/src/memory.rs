@@ -10,7 +10,12 @@ pub(crate) fn cache_bytes_max() -> u64 {
     smallest.map_or(1 << 30, share)
 }
 
-#[expect(clippy::cast_precision_loss, clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a share of memory, to the percent")]
+#[expect(
+    clippy::cast_precision_loss,
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "a share of memory, to the percent"
+)]
 fn share(bytes: u64) -> u64 {
     (bytes as f64 * Settings::CACHE_SHARE) as u64
 }

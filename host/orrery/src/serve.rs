@@ -45,7 +45,8 @@ pub(crate) async fn serve(args: ServeArgs) -> anyhow::Result<()> {
         end.clone(),
     );
 
-    let listener = TcpListener::bind(settings.listen).await.with_context(|| format!("cannot listen on {}", settings.listen))?;
+    let listener =
+        TcpListener::bind(settings.listen).await.with_context(|| format!("cannot listen on {}", settings.listen))?;
     let certificates = certificates(&settings, &listener, &metrics)?;
     let front = Front {
         fleet: fleet.clone(),

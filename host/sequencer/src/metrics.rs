@@ -51,14 +51,42 @@ impl Metrics {
     /// Registers all of them.
     pub fn register(&self, registry: &mut Registry) {
         registry.register("orrery_sequencer_records", "Effects of sequenced records applied", self.records.clone());
-        registry.register("orrery_sequencer_segment_bytes", "Bytes of segments appended to the store", self.segment_bytes.clone());
+        registry.register(
+            "orrery_sequencer_segment_bytes",
+            "Bytes of segments appended to the store",
+            self.segment_bytes.clone(),
+        );
         registry.register("orrery_sequencer_head", "Last marker applied", self.head.clone());
-        registry.register("orrery_sequencer_queue_length", "Observations that wait to be sequenced", self.queued.clone());
-        registry.register("orrery_sequencer_append_failures", "Appends that the store refused or lost", self.append_failures.clone());
+        registry.register(
+            "orrery_sequencer_queue_length",
+            "Observations that wait to be sequenced",
+            self.queued.clone(),
+        );
+        registry.register(
+            "orrery_sequencer_append_failures",
+            "Appends that the store refused or lost",
+            self.append_failures.clone(),
+        );
         registry.register("orrery_sequencer_relists", "Lists held against the log while serving", self.relists.clone());
-        registry.register("orrery_sequencer_replay_mismatches", "Restarts at which a member's history was not the recorded one", self.mismatches.clone());
-        registry.register("orrery_sequencer_unreadable_objects", "Objects that could not be shown", self.unreadable.clone());
-        registry.register("orrery_sequencer_append_seconds", "Time for one segment to become durable", self.append_seconds.clone());
-        registry.register("orrery_sequencer_begin_seconds", "Time from a resource's first use until it serves", self.begin_seconds.clone());
+        registry.register(
+            "orrery_sequencer_replay_mismatches",
+            "Restarts at which a member's history was not the recorded one",
+            self.mismatches.clone(),
+        );
+        registry.register(
+            "orrery_sequencer_unreadable_objects",
+            "Objects that could not be shown",
+            self.unreadable.clone(),
+        );
+        registry.register(
+            "orrery_sequencer_append_seconds",
+            "Time for one segment to become durable",
+            self.append_seconds.clone(),
+        );
+        registry.register(
+            "orrery_sequencer_begin_seconds",
+            "Time from a resource's first use until it serves",
+            self.begin_seconds.clone(),
+        );
     }
 }

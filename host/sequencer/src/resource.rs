@@ -118,7 +118,13 @@ impl Resource {
 
     /// The object that is served as `served`, once the cache has it at `version` or later: a read by name is never older
     /// than the member. `None` where another object has taken the name, or the time is up.
-    pub async fn at_least(&self, served: &ObjectKey, uid: &Uid, version: MemberVersion, deadline: Instant) -> Option<Arc<Object>> {
+    pub async fn at_least(
+        &self,
+        served: &ObjectKey,
+        uid: &Uid,
+        version: MemberVersion,
+        deadline: Instant,
+    ) -> Option<Arc<Object>> {
         loop {
             let head = self.reader.head();
             match self.reader.get(served) {

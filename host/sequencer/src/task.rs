@@ -190,7 +190,9 @@ impl Task {
             return;
         }
         match observation {
-            Observation::Listed { version, identity, objects, why } => self.listed(cluster, version, identity, objects, why),
+            Observation::Listed { version, identity, objects, why } => {
+                self.listed(cluster, version, identity, objects, why)
+            }
             Observation::Changed { object, kind } if self.has_joined(cluster) => self.changed(cluster, object, kind),
             Observation::Progress { version } if self.has_joined(cluster) => {
                 self.stage(None, |log, effects| {
@@ -232,7 +234,13 @@ impl Task {
     }
 
     /// Sequences how a list differs from the log; the cluster takes part from then on.
-    fn sequence_list(&mut self, cluster: &ClusterName, version: MemberVersion, identity: Arc<str>, objects: &[MemberObject]) {
+    fn sequence_list(
+        &mut self,
+        cluster: &ClusterName,
+        version: MemberVersion,
+        identity: Arc<str>,
+        objects: &[MemberObject],
+    ) {
         let changes: Vec<Change> = objects.iter().map(|object| object.change(ChangeKind::Modified)).collect();
         let bodies = Some(Bodies::many(objects));
         if self.has_joined(cluster) {

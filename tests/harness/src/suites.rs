@@ -93,7 +93,7 @@ pub(crate) const SUITES: &[Suite] = &[
         about: "the contract of marker stores, on each of them",
         minutes: 1,
         runs: Runs::Always,
-        steps: &[Step::Cargo(&["--package=orrery-stores"])],
+        steps: &[Step::Cargo(&["--package=orrery-stores", "--", "--include-ignored"])],
     },
     Suite {
         name: "real",

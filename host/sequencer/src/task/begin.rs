@@ -27,7 +27,10 @@ const DISCOVERY_WAIT: Duration = Duration::from_secs(10);
 
 impl Task {
     /// Reads the log back, gathers what the members hold, and begins the cache.
-    pub(super) async fn begin(&mut self, observations: &mut mpsc::Receiver<(ClusterName, Observation)>) -> Result<(), Stopped> {
+    pub(super) async fn begin(
+        &mut self,
+        observations: &mut mpsc::Receiver<(ClusterName, Observation)>,
+    ) -> Result<(), Stopped> {
         let Recovered { log, tail } = self.recover().await?;
         self.await_discovery().await;
         let gathered = self.gather(&Recovering { log: &log, tail: &tail }, observations).await?;
@@ -55,7 +58,12 @@ impl Task {
     async fn await_discovery(&self) {
         let mut changed = self.inner.fleet.changed();
         let all_known = async {
-            while self.ingests.unknown().iter().any(|member| matches!(member.health(), Health::NeverSeen { reason } if reason.is_empty())) {
+            while self
+                .ingests
+                .unknown()
+                .iter()
+                .any(|member| matches!(member.health(), Health::NeverSeen { reason } if reason.is_empty()))
+            {
                 if changed.changed().await.is_err() {
                     break;
                 }
@@ -156,7 +164,10 @@ impl Task {
     }
 
     /// Bodies of what the log has, lists of what it may not have, and what came after either, all in fleet order.
-    fn sort_out(&mut self, gathered: Vec<Gathering>) -> (Bodies, Vec<(ClusterName, Listed)>, Vec<(ClusterName, Vec<Observation>)>) {
+    fn sort_out(
+        &mut self,
+        gathered: Vec<Gathering>,
+    ) -> (Bodies, Vec<(ClusterName, Listed)>, Vec<(ClusterName, Vec<Observation>)>) {
         let (mut bodies, mut lists, mut afters) = (Bodies::new(), Vec::new(), Vec::new());
         for Gathering { member, state, after, .. } in gathered {
             let cluster = member.name().clone();
@@ -273,11 +284,16 @@ struct Beginning {
 type Bodies = HashMap<(ClusterName, Uid, u64), MemberObject>;
 
 fn keep(bodies: &mut Bodies, cluster: &ClusterName, objects: Vec<MemberObject>) {
-    bodies.extend(objects.into_iter().map(|object| ((cluster.clone(), object.uid.clone(), object.version.number()), object)));
+    bodies.extend(
+        objects.into_iter().map(|object| ((cluster.clone(), object.uid.clone(), object.version.number()), object)),
+    );
 }
 
 /// Objects of the log that another cluster's stands before.
-fn held(log: &Log, body: impl Fn(&ClusterName, &ObjectKey) -> Option<MemberObject>) -> Vec<(ClusterName, MemberObject)> {
+fn held(
+    log: &Log,
+    body: impl Fn(&ClusterName, &ObjectKey) -> Option<MemberObject>,
+) -> Vec<(ClusterName, MemberObject)> {
     let mut held = Vec::new();
     for (cluster, part) in log.clusters() {
         for key in part.keys() {
@@ -312,14 +328,19 @@ fn floor(log: &Log, tail: &[Record], gathered: &[Gathering]) -> Option<Marker> {
         Record::Change { cluster, .. } | Record::Claim { cluster, .. } | Record::Left { cluster, .. } => {
             since(cluster).is_none_or(|since| *place < since)
         }
-        Record::Term { .. } | Record::Progress { .. } | Record::Joined { .. } | Record::Away { .. } | Record::Freed { .. } => false,
+        Record::Term { .. }
+        | Record::Progress { .. }
+        | Record::Joined { .. }
+        | Record::Away { .. }
+        | Record::Freed { .. } => false,
     };
     // A list is held against the log's head, so where one of a known cluster came nothing before the head can be shown.
     let is_known = |cluster: &ClusterName| {
         let joins = |record: &Record| matches!(record, Record::Joined { cluster: of, .. } if of == cluster);
         log.cluster(cluster).is_some_and(|part| part.presence() == Presence::Joined) || tail.iter().any(joins)
     };
-    if gathered.iter().any(|gathering| matches!(gathering.state, State::Listed(_)) && is_known(gathering.member.name())) {
+    if gathered.iter().any(|gathering| matches!(gathering.state, State::Listed(_)) && is_known(gathering.member.name()))
+    {
         return tail.iter().rev().find_map(Record::marker);
     }
     tail.iter().enumerate().rev().find(lacks_body).and_then(|(_, record)| record.marker())

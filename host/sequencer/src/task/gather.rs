@@ -12,7 +12,9 @@ use std::time::Duration;
 
 use orrery_api::ClusterName;
 use orrery_fleet::{AwayReason, Member, Observation, Start};
-use orrery_markers::{Change, ChangeKind, ClusterLog, Log, MemberObject, MemberVersion, Mismatch, Presence, Record, Replay, Step};
+use orrery_markers::{
+    Change, ChangeKind, ClusterLog, Log, MemberObject, MemberVersion, Mismatch, Presence, Record, Replay, Step,
+};
 use tokio::time::Instant;
 use tracing::warn;
 
@@ -91,7 +93,9 @@ impl Gathering {
     pub(super) fn begin(member: Member, recovering: &Recovering<'_>) -> (Self, Start) {
         let resume = recovering.resume(member.name());
         let start = match &resume {
-            Some(Resume { from, at_head, .. }) => Start::Resume { from: *from, or_from: (at_head != from).then_some(*at_head) },
+            Some(Resume { from, at_head, .. }) => {
+                Start::Resume { from: *from, or_from: (at_head != from).then_some(*at_head) }
+            }
             None => Start::Fresh,
         };
         (Self { member, state: State::Waiting, after: Vec::new(), resume }, start)
@@ -139,8 +143,12 @@ impl Gathering {
                 Ok(later) => self.after.extend(later),
                 Err(mismatch) => return self.give_up(&mismatch),
             },
-            (State::Replayed(_) | State::Listed(_), observation) if self.after.len() < AFTER_MAX => self.after.push(observation),
-            (State::Replayed(_) | State::Listed(_), _) => return self.give_up(&"more came than is kept while others load"),
+            (State::Replayed(_) | State::Listed(_), observation) if self.after.len() < AFTER_MAX => {
+                self.after.push(observation)
+            }
+            (State::Replayed(_) | State::Listed(_), _) => {
+                return self.give_up(&"more came than is kept while others load");
+            }
             (State::Waiting | State::Away(_), _) => {}
         }
         self.settle();
@@ -162,7 +170,8 @@ impl Gathering {
         let (replay, since) = recovering.replay(self.member.name(), from, at);
         let changes: Vec<Change> = objects.iter().map(|object| object.change(ChangeKind::Modified)).collect();
         let recorded = replay.list(at, &changes).map_err(|mismatch| mismatch.to_string())?;
-        let bodies = objects.into_iter().zip(recorded).filter_map(|(object, recorded)| recorded.then_some(object)).collect();
+        let bodies =
+            objects.into_iter().zip(recorded).filter_map(|(object, recorded)| recorded.then_some(object)).collect();
         Ok(State::Replaying(Replaying { replay, since, bodies }, Instant::now()))
     }
 
@@ -225,7 +234,9 @@ impl Recovering<'_> {
         let (part, since) = self.log.settled(cluster, self.tail);
         match from {
             From::Tail => (Replay::new(&part, &self.tail[since..], cluster, at), since),
-            From::Head => (Replay::new(&at_head(part, &self.tail[since..], cluster), &[], cluster, at), self.tail.len()),
+            From::Head => {
+                (Replay::new(&at_head(part, &self.tail[since..], cluster), &[], cluster, at), self.tail.len())
+            }
         }
     }
 }

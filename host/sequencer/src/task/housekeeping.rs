@@ -106,11 +106,19 @@ impl Task {
         let (store, name, naming) = (self.inner.store.clone(), self.label.resource.clone(), self.shared.naming);
         let before = UnixMicros(now_micros().0.saturating_sub(KEPT.as_micros().try_into().unwrap_or(u64::MAX)));
         self.housekeeping.folding = Some(tokio::spawn(async move {
-            let stored = store.load(&name).await.inspect_err(|error| warn!(reason = %error, "failed to read the log to fold it")).ok()?;
+            let stored = store
+                .load(&name)
+                .await
+                .inspect_err(|error| warn!(reason = %error, "failed to read the log to fold it"))
+                .ok()?;
             let folded = tokio::task::spawn_blocking(move || Log::fold(&stored, naming, before)).await.ok()?;
             let (upto, parts) = folded.inspect_err(|error| warn!(reason = %error, "failed to fold the log")).ok()??;
             let bytes = parts.iter().map(bytes::Bytes::len).sum();
-            store.fold(&name, upto, parts).await.inspect_err(|error| warn!(reason = %error, "failed to store a checkpoint")).ok()?;
+            store
+                .fold(&name, upto, parts)
+                .await
+                .inspect_err(|error| warn!(reason = %error, "failed to store a checkpoint"))
+                .ok()?;
             Some(bytes)
         }));
     }
