@@ -20,12 +20,12 @@ struct Scene {
     recorder: Recorder,
 }
 
-/// When east is put back to an older state.
+/// When in the life of the host east is put back to an older state.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum When {
-    HostRuns,
-    HostIsDown,
-    HostIsDownAndEastGrows,
+    WhileItRuns,
+    BetweenRuns,
+    BetweenRunsAndGrows,
 }
 
 // === impl Scene ===
@@ -65,7 +65,7 @@ fn put_back(when: When) -> Result<u64> {
         change_config_map(&east, "shared", &value.to_string())?;
     }
     union_is_shown(&scene.client, &scene.members.each_ref(), Kind::ConfigMaps, SOON)?;
-    if when == When::HostRuns {
+    if when == When::WhileItRuns {
         let bystander = Bystander::start(&mut scene.host, &[LIST, &config_map("of-west"), "/readyz"])?;
         scene.members[0].restore(&snapshot)?;
         union_is_shown(&scene.client, &scene.members.each_ref(), Kind::ConfigMaps, BACK)?;
@@ -74,7 +74,7 @@ fn put_back(when: When) -> Result<u64> {
     }
     scene.host.kill9()?;
     scene.members[0].restore(&snapshot)?;
-    if when == When::HostIsDownAndEastGrows {
+    if when == When::BetweenRunsAndGrows {
         // Past the position that the host knows, and with another history at the versions that it knows.
         for value in 0..40 {
             change_config_map(&east, "shared", &format!("again {value}"))?;
@@ -86,21 +86,21 @@ fn put_back(when: When) -> Result<u64> {
 
 #[test]
 fn a_member_that_is_put_back_is_followed_and_no_client_lists_again() -> Result<()> {
-    let lists = put_back(When::HostRuns)?;
+    let lists = put_back(When::WhileItRuns)?;
     ensure!(lists == 1, "{lists} lists");
     Ok(())
 }
 
 #[test]
 fn a_member_that_is_put_back_while_the_host_is_down_is_followed() -> Result<()> {
-    let lists = put_back(When::HostIsDown)?;
+    let lists = put_back(When::BetweenRuns)?;
     ensure!(lists <= 2, "{lists} lists");
     Ok(())
 }
 
 #[test]
 fn a_member_that_is_put_back_and_grows_past_the_known_position_is_followed() -> Result<()> {
-    let lists = put_back(When::HostIsDownAndEastGrows)?;
+    let lists = put_back(When::BetweenRunsAndGrows)?;
     ensure!(lists <= 2, "{lists} lists");
     Ok(())
 }
