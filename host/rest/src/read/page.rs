@@ -104,7 +104,11 @@ impl Page {
         let remaining = last
             .as_ref()
             .filter(|_| !selection.has_selectors())
-            .map(|last| snapshot.range(namespace, Some(last)).count());
+            .map(|last| match after {
+                // The first page: nothing needs to be walked through to be counted.
+                None => snapshot.count(namespace) - objects.len(),
+                Some(_) => snapshot.range(namespace, Some(last)).count(),
+            });
         let at = Some(snapshot.marker());
         let resume = last.map(|after| ContinueToken { at, after }.encode(&scope.namespace));
         if resume.is_some() {
