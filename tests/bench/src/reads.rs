@@ -50,8 +50,6 @@ struct Scale {
     watchers_of_all: usize,
     churn: Duration,
     restarts: usize,
-    /// Whether members that cannot keep up with the writes are an error.
-    strict: bool,
 }
 
 /// Where to ask.
@@ -88,7 +86,7 @@ pub(crate) async fn run(quick: bool, parts: &[Part]) -> Result<Outcome> {
 /// A part that fails does not take the others' figures along.
 async fn measure(servers: &Servers, host: &mut Host, scale: &Scale, parts: &[Part]) -> Result<Outcome> {
     let wants = |part| parts.is_empty() || parts.contains(&part);
-    let mut writes = Writes::new(&servers.members, scale.pods, scale.strict).await?;
+    let mut writes = Writes::new(&servers.members, scale.pods).await?;
     let (idle, at_rest) = bounded(LISTS_LIMIT, memory::at_rest(servers, host, scale)).await?;
     let mut outcome = Outcome::default();
     if wants(Part::Lists) {
@@ -153,7 +151,6 @@ impl Scale {
         watchers_of_all: 100,
         churn: Duration::from_secs(300),
         restarts: 5,
-        strict: true,
     };
     const QUICK: Self = Self {
         pods: 500,
@@ -163,7 +160,6 @@ impl Scale {
         watchers_of_all: 5,
         churn: Duration::from_secs(5),
         restarts: 1,
-        strict: false,
     };
 }
 

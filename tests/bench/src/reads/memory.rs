@@ -33,6 +33,7 @@ pub(crate) async fn at_rest(servers: &Servers, host: &Host, scale: &Scale) -> Re
 pub(crate) async fn churn(host: &Host, idle: u64, writes: &mut Writes, scale: &Scale) -> Result<Figure> {
     per_pod("memory_per_pod before the churn", host, idle, UNDER_CHURN_KB, scale)?;
     let written = writes.run(CHURN_PER_S, scale.churn).await?;
+    written.check_rate()?;
     say(&format!("reads: churn: {:.0} writes/s for {} s", written.per_s, scale.churn.as_secs()));
     per_pod("memory_per_pod_churn", host, idle, UNDER_CHURN_KB, scale)
 }
