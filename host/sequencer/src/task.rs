@@ -191,9 +191,9 @@ impl Task {
         }
         match observation {
             Observation::Listed { version, identity, objects, why } => {
-                self.listed(cluster, version, identity, objects, why)
+                self.listed(cluster, version, identity, &objects, why);
             }
-            Observation::Changed { object, kind } if self.has_joined(cluster) => self.changed(cluster, object, kind),
+            Observation::Changed { object, kind } if self.has_joined(cluster) => self.changed(cluster, &object, kind),
             Observation::Progress { version } if self.has_joined(cluster) => {
                 self.stage(None, |log, effects| {
                     log.progress(cluster, version, effects);
@@ -209,9 +209,9 @@ impl Task {
         }
     }
 
-    fn changed(&mut self, cluster: &ClusterName, object: MemberObject, kind: ChangeKind) {
+    fn changed(&mut self, cluster: &ClusterName, object: &MemberObject, kind: ChangeKind) {
         let change = object.change(kind);
-        self.stage(Some(Bodies::one(&object)), |log, effects| {
+        self.stage(Some(&Bodies::one(object)), |log, effects| {
             log.change(cluster, change, effects);
         });
     }
@@ -221,7 +221,7 @@ impl Task {
         cluster: &ClusterName,
         version: MemberVersion,
         identity: Arc<str>,
-        objects: Vec<MemberObject>,
+        objects: &[MemberObject],
         why: ListReason,
     ) {
         self.inner.metrics.relists.get_or_create(&self.label).inc();
@@ -229,7 +229,7 @@ impl Task {
         if self.is_another(cluster, &identity) {
             self.stage(None, |log, effects| log.left(cluster, effects));
         }
-        self.sequence_list(cluster, version, identity, &objects);
+        self.sequence_list(cluster, version, identity, objects);
         self.set_phase(cluster, ClusterPhase::Live);
     }
 
@@ -242,13 +242,13 @@ impl Task {
         objects: &[MemberObject],
     ) {
         let changes: Vec<Change> = objects.iter().map(|object| object.change(ChangeKind::Modified)).collect();
-        let bodies = Some(Bodies::many(objects));
+        let bodies = Bodies::many(objects);
         if self.has_joined(cluster) {
-            self.stage(bodies, |log, effects| log.relisted(cluster, version, &changes, effects));
+            self.stage(Some(&bodies), |log, effects| log.relisted(cluster, version, &changes, effects));
             return;
         }
         let has_lost = self.has_lost_while_away(cluster, objects);
-        self.stage(bodies, |log, effects| {
+        self.stage(Some(&bodies), |log, effects| {
             log.relisted(cluster, version, &changes, effects);
             log.joined(cluster, identity, effects);
             effects.iter_mut().for_each(hide_deletion);

@@ -12,14 +12,14 @@ use super::{Bodies, Task};
 
 impl Task {
     /// Stages records, and notes what they mean to readers until they are durable.
-    pub(super) fn stage(&mut self, bodies: Option<Bodies<'_>>, stage: impl FnOnce(&mut Log, &mut Vec<Effect>)) {
+    pub(super) fn stage(&mut self, bodies: Option<&Bodies<'_>>, stage: impl FnOnce(&mut Log, &mut Vec<Effect>)) {
         let mut effects = Vec::new();
         stage(&mut self.shared.log.write().unwrap_or_else(PoisonError::into_inner), &mut effects);
         for effect in effects {
-            self.waiting.extend(apply_of(effect, bodies.as_ref()));
+            self.waiting.extend(apply_of(effect, bodies));
         }
         if self.shared.naming == Naming::Same {
-            self.drop_unheld(bodies.as_ref());
+            self.drop_unheld(bodies);
         }
     }
 

@@ -134,7 +134,7 @@ impl Task {
         let first = log.head().or(tail.first().and_then(Record::marker));
         let floor = floor(&log, &tail, &gathered).max(first);
         *self.shared.log.write().unwrap_or_else(PoisonError::into_inner) = log;
-        let (bodies, lists, afters) = self.sort_out(gathered);
+        let Sorted { bodies, lists, afters } = self.sort_out(gathered);
         let mut beginning = Beginning { bodies, begun: false };
         self.replay(tail, &mut beginning, floor);
 
@@ -164,10 +164,7 @@ impl Task {
     }
 
     /// Bodies of what the log has, lists of what it may not have, and what came after either, all in fleet order.
-    fn sort_out(
-        &mut self,
-        gathered: Vec<Gathering>,
-    ) -> (Bodies, Vec<(ClusterName, Listed)>, Vec<(ClusterName, Vec<Observation>)>) {
+    fn sort_out(&mut self, gathered: Vec<Gathering>) -> Sorted {
         let (mut bodies, mut lists, mut afters) = (Bodies::new(), Vec::new(), Vec::new());
         for Gathering { member, state, after, .. } in gathered {
             let cluster = member.name().clone();
@@ -186,7 +183,7 @@ impl Task {
             self.set_phase(&cluster, phase);
             afters.push((cluster, after));
         }
-        (bodies, lists, afters)
+        Sorted { bodies, lists, afters }
     }
 
     /// Moves the log to its head: what is after `floor` becomes the ring.
@@ -272,6 +269,13 @@ impl Task {
             self.stage(None, |log, effects| log.away(&cluster, effects));
         }
     }
+}
+
+/// What was gathered, each part in fleet order.
+struct Sorted {
+    bodies: Bodies,
+    lists: Vec<(ClusterName, Listed)>,
+    afters: Vec<(ClusterName, Vec<Observation>)>,
 }
 
 /// The start of a cache.

@@ -144,7 +144,7 @@ impl Gathering {
                 Err(mismatch) => return self.give_up(&mismatch),
             },
             (State::Replayed(_) | State::Listed(_), observation) if self.after.len() < AFTER_MAX => {
-                self.after.push(observation)
+                self.after.push(observation);
             }
             (State::Replayed(_) | State::Listed(_), _) => {
                 return self.give_up(&"more came than is kept while others load");
