@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 const SOON: Duration = Duration::from_secs(20);
 
 fn two_clusters() -> Result<[Cluster; 2]> {
-    start_all([ClusterSpec::bare("east"), ClusterSpec::bare("west")])?.try_into().ok().context("two were asked for")
+    start_all([ClusterSpec::bare("east"), ClusterSpec::bare("west")])
 }
 
 /// Runs a command on the host's directory; with the kubeconfig `kubeconfig` as the user's own.
