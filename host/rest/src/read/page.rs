@@ -101,14 +101,11 @@ impl Page {
         let objects: Vec<_> = selected().take(limit).cloned().collect();
         let more = objects.len() == limit && selected().nth(limit).is_some();
         let last = objects.last().filter(|_| more).map(|object| object.served().clone());
-        let remaining = last
-            .as_ref()
-            .filter(|_| !selection.has_selectors())
-            .map(|last| match after {
-                // The first page: nothing needs to be walked through to be counted.
-                None => snapshot.count(namespace) - objects.len(),
-                Some(_) => snapshot.range(namespace, Some(last)).count(),
-            });
+        let remaining = last.as_ref().filter(|_| !selection.has_selectors()).map(|last| match after {
+            // The first page: nothing needs to be walked through to be counted.
+            None => snapshot.count(namespace) - objects.len(),
+            Some(_) => snapshot.range(namespace, Some(last)).count(),
+        });
         let at = Some(snapshot.marker());
         let resume = last.map(|after| ContinueToken { at, after }.encode(&scope.namespace));
         if resume.is_some() {
