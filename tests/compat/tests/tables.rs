@@ -12,24 +12,6 @@ use serde_json::Value;
 /// Ages differ while a second turns, and a new object is a moment away; what is wrong stays wrong.
 const SOON: Duration = Duration::from_secs(20);
 
-/// Columns whose descriptions upstream does not take from the API's schema; the host says them in its own words.
-const OWN_WORDS: [&str; 14] = [
-    "Ready",
-    "Status",
-    "Restarts",
-    "Roles",
-    "Duration",
-    "Containers",
-    "Images",
-    "Scope",
-    "Versions",
-    "Group",
-    "Kind",
-    "ShortNames",
-    "Established",
-    "Cluster",
-];
-
 fn table(client: &Client, path: &str) -> Result<Value> {
     let accept = [("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io,application/json")];
     let table = client.send("GET", path, &accept, b"")?.success()?;
@@ -60,8 +42,8 @@ fn same_columns(host: &Value, member: &Value) -> Result<()> {
         for key in ["name", "type", "format", "priority"] {
             ensure!(ours[key] == theirs[key], "{key} of a column: host {ours}, member {theirs}");
         }
-        let own = OWN_WORDS.iter().any(|name| theirs["name"] == *name);
-        ensure!(own || ours["description"] == theirs["description"], "description: host {ours}, member {theirs}");
+        // Descriptions are the host's own words.
+        ensure!(ours["description"].as_str().is_some_and(|text| !text.is_empty()), "no description: {ours}");
     }
     Ok(())
 }

@@ -105,9 +105,7 @@ impl PrinterColumn {
 
     fn definition(self) -> Column {
         let description = match self.description {
-            text if text.is_empty() => {
-                format!("Custom resource definition column (in JSONPath format): {}", self.json_path)
-            }
+            text if text.is_empty() => format!("The value at {}.", self.json_path),
             text => text,
         };
         Column {
