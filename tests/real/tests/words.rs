@@ -2,8 +2,8 @@
 //! session on a machine whose kubeconfig has the contexts `east` and `west`.
 //!
 //! A command must succeed, and where the document says what it prints, print that (ages and generated names apart).
-//! `orrery serve` goes on while the rest of the document is typed; a document that has none finds a host running. What
-//! does not end by itself is cut after some seconds. Of commands that build or test the repository itself, only
+//! `orrery serve` goes on while the rest of the document is typed; what a document shows before it has one finds a host
+//! running, and kubectl set to it. What does not end by itself is cut after some seconds. Of commands that build or test the repository itself, only
 //! that they exist is checked: the suites run them.
 
 use std::path::{Path, PathBuf};
@@ -88,7 +88,10 @@ impl Session {
                 self.typed += &format!("{command}\n");
                 Ok(())
             }
-            Kind::Serve => self.serve(command),
+            Kind::Serve => {
+                self.use_kubeconfig(".kube/config");
+                self.serve(command)
+            }
             Kind::Repository => check_exists(command),
             Kind::Watch => {
                 let printed = self.run(&format!("timeout 5 {command}"))?;
@@ -102,6 +105,19 @@ impl Session {
                 printed_as_written(&step.printed, &printed)
             }),
         }
+    }
+
+    /// A host that the document did not start.
+    fn find_a_host_running(&mut self) -> Result<()> {
+        self.serve("orrery serve --context east --context west")?;
+        self.use_kubeconfig(".local/state/orrery/kubeconfig");
+        Ok(())
+    }
+
+    fn use_kubeconfig(&mut self, file: &str) {
+        let path = self.home.path().join(file).display().to_string();
+        self.variables.retain(|(name, _)| *name != "KUBECONFIG");
+        self.variables.push(("KUBECONFIG", path));
     }
 
     fn serve(&mut self, command: &str) -> Result<()> {
@@ -174,9 +190,9 @@ fn every_command_that_a_document_shows_works_and_prints_what_it_says() -> Result
     for document in documents()? {
         let steps = shell_commands(&fs::read_to_string(&document)?);
         let mut session = Session::begin(&clusters, &orrery)?;
-        let serves = steps.iter().any(|step| matches!(kind(&step.command), Kind::Serve));
-        if !serves && steps.iter().any(|step| matches!(kind(&step.command), Kind::Plain | Kind::Watch)) {
-            session.serve("orrery serve --context east --context west")?;
+        let asks = |step: &&ConsoleStep| !matches!(kind(&step.command), Kind::Repository | Kind::Setting);
+        if steps.iter().find(asks).is_some_and(|step| !matches!(kind(&step.command), Kind::Serve)) {
+            session.find_a_host_running()?;
         }
         for step in &steps {
             typed += 1;
