@@ -47,8 +47,7 @@ impl Housekeeping {
     /// What was the head when what is to be forgotten now was new.
     fn forgotten(&mut self) -> Option<Marker> {
         let mut before = None;
-        while let Some(&(noted, head)) = self.heads.front().filter(|(noted, _)| noted.elapsed() > KEPT) {
-            debug_assert!(noted.elapsed() > KEPT);
+        while let Some(&(_, head)) = self.heads.front().filter(|(noted, _)| noted.elapsed() > KEPT) {
             before = Some(head);
             self.heads.pop_front();
         }
