@@ -267,7 +267,13 @@ fn build(profile: Profile) -> Result<PathBuf> {
         }
     }
     cargo.current_dir(repository()).env("CARGO_TARGET_DIR", cargo_target()?).stdin(Stdio::null());
-    let output = cargo.args(["build", "--quiet", "--package", "orrery", "--profile", name]).output()?;
+    cargo.args(["build", "--quiet", "--bin", "orrery", "--profile", name]);
+    match profile {
+        // A test beside it, so that dependencies have the features of `cargo test --workspace` and are built once.
+        Profile::Dev => cargo.args(["--workspace", "--test", "tidy"]),
+        Profile::Release => cargo.args(["--package", "orrery"]),
+    };
+    let output = cargo.output()?;
     if !output.status.success() {
         bail!("the host does not build:\n{}", String::from_utf8_lossy(&output.stderr));
     }

@@ -5,10 +5,14 @@ use std::{env, fs};
 
 use anyhow::{Context, Result};
 
-/// Root of the repository that this crate was built in.
+/// Root of the clone that is worked in: what `./dev` says, or else the nearest folder above the working directory that
+/// has a `./dev`, as for tests, which cargo starts in their crate's folder.
+///
+/// It is not the clone that this crate was built in: clones share what cargo builds, and that one may be gone.
 pub fn repository() -> PathBuf {
-    let crate_dir = Path::new(env!("CARGO_MANIFEST_DIR"));
-    crate_dir.ancestors().nth(2).expect("this crate lies two folders below the root").to_owned()
+    let here = env::current_dir().unwrap_or_default();
+    let above = || here.ancestors().find(|folder| folder.join("dev").is_file()).map(Path::to_owned);
+    env::var_os("ORRERY_REPOSITORY").map(PathBuf::from).or_else(above).unwrap_or(here.clone())
 }
 
 /// `~/.cache/orrery/part`, made if it is missing. Shared by all clones of one user, so that a second clone is quick.

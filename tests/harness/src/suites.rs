@@ -7,7 +7,9 @@
 mod checks;
 mod counts;
 
+use std::fs;
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -46,8 +48,12 @@ pub(crate) enum Runs {
 /// One program of a suite.
 #[derive(Debug)]
 enum Step {
-    /// `cargo test` with these arguments.
-    Cargo(&'static [&'static str]),
+    /// The tests within crates, and the test programs of the folders that no other suite runs.
+    Units,
+    /// The examples in documentation.
+    Examples,
+    /// The test programs in `FOLDER/tests`, with these arguments.
+    Tests(&'static str, &'static [&'static str]),
     /// Builds what clusters and the host run, where a reader sees it: what tests say while they pass is not shown.
     Programs,
     /// A check that passes or fails as a whole, as formatting.
@@ -80,41 +86,35 @@ pub(crate) const SUITES: &[Suite] = &[
         about: "each crate by itself, the crate graph and the tidiness of files",
         minutes: 2,
         runs: Runs::Always,
-        steps: &[Step::Cargo(&[
-            "--workspace",
-            "--exclude=orrery-stores",
-            "--exclude=orrery-real",
-            "--exclude=orrery-compat",
-            "--exclude=orrery-bench",
-        ])],
+        steps: &[Step::Units, Step::Examples],
     },
     Suite {
         name: "contract",
         about: "the contract of marker stores, on each of them",
         minutes: 1,
         runs: Runs::Always,
-        steps: &[Step::Cargo(&["--package=orrery-stores", "--", "--include-ignored"])],
+        steps: &[Step::Tests("host/stores", &["--include-ignored"])],
     },
     Suite {
         name: "real",
         about: "the host over real clusters, and every fault done to them",
         minutes: 5,
         runs: Runs::Always,
-        steps: &[Step::Programs, Step::Cargo(&["--package=orrery-real", "--", TESTS_AT_ONCE])],
+        steps: &[Step::Programs, Step::Tests("tests/real", &[TESTS_AT_ONCE])],
     },
     Suite {
         name: "compat",
         about: "real clients as judges: kubectl and client-go informers",
         minutes: 3,
         runs: Runs::Always,
-        steps: &[Step::Programs, Step::Cargo(&["--package=orrery-compat", "--", TESTS_AT_ONCE])],
+        steps: &[Step::Programs, Step::Tests("tests/compat", &[TESTS_AT_ONCE])],
     },
     Suite {
         name: "versions",
         about: "clusters of every minor version that ./dev can start; builds them first, 5 minutes each",
         minutes: 1,
         runs: Runs::Named,
-        steps: &[Step::Cargo(&["--package=orrery-real", "--test=versions", "--", "--ignored", "--test-threads=1"])],
+        steps: &[Step::Tests("tests/real", &["--ignored", "--test-threads=1"])],
     },
 ];
 
@@ -149,10 +149,14 @@ impl Suite {
 impl Step {
     fn run(&self) -> Result<Counts> {
         match self {
-            Self::Cargo(args) => {
-                let (package, tests) = args.split_at(args.iter().position(|&arg| arg == "--").unwrap_or(args.len()));
-                let mut cargo = cargo("test")?;
-                counted(cargo.arg("--no-fail-fast").args(package).args(tests))
+            Self::Units => {
+                let mut tests = cargo_test()?;
+                counted(tests.args(["--lib", "--bins"]).args(selected(&unsuited()?)))
+            }
+            Self::Examples => counted(cargo_test()?.arg("--doc")),
+            Self::Tests(folder, args) => {
+                let mut tests = cargo_test()?;
+                counted(tests.args(selected(&test_programs(&repository().join(folder))?)).arg("--").args(*args))
             }
             Self::Programs => {
                 let built =
@@ -176,6 +180,49 @@ fn cargo(subcommand: &str) -> Result<Command> {
     let mut command = Command::new("cargo");
     command.current_dir(repository()).env("CARGO_TARGET_DIR", cargo_target()?).arg(subcommand);
     Ok(command)
+}
+
+/// `cargo test` of the whole workspace: of a part of it dependencies would have other features and be built once more.
+fn cargo_test() -> Result<Command> {
+    let mut command = cargo("test")?;
+    command.args(["--workspace", "--no-fail-fast"]);
+    Ok(command)
+}
+
+/// The test programs in `folder/tests`.
+fn test_programs(folder: &Path) -> Result<Vec<String>> {
+    let Ok(entries) = fs::read_dir(folder.join("tests")) else { return Ok(Vec::new()) };
+    let mut programs = Vec::new();
+    for entry in entries {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "rs") {
+            programs.extend(path.file_stem().map(|stem| stem.to_string_lossy().into_owned()));
+        }
+    }
+    programs.sort();
+    Ok(programs)
+}
+
+/// The test programs of all folders that have no suite of their own.
+fn unsuited() -> Result<Vec<String>> {
+    let of_suite = |folder: &Path| {
+        let steps = SUITES.iter().flat_map(|suite| suite.steps);
+        steps.clone().any(|step| matches!(step, Step::Tests(of, _) if folder.ends_with(of)))
+    };
+    let mut programs = Vec::new();
+    for parent in ["host", "tests"] {
+        for folder in fs::read_dir(repository().join(parent))? {
+            let folder = folder?.path();
+            if !of_suite(&folder) {
+                programs.extend(test_programs(&folder)?);
+            }
+        }
+    }
+    Ok(programs)
+}
+
+fn selected(programs: &[String]) -> impl Iterator<Item = String> {
+    programs.iter().map(|program| format!("--test={program}"))
 }
 
 /// Runs a test program, passes on what it prints, and adds up what it says of its tests.
