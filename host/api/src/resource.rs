@@ -61,6 +61,14 @@ impl Gvr {
         GroupResource { group: self.group.clone(), resource: self.resource.clone() }
     }
 
+    /// The resource whose clock it shares: its own, whatever the version; Events of `events.k8s.io` are the core group's
+    /// under another name.
+    pub fn clock(&self) -> GroupResource {
+        let group =
+            if &*self.resource == "events" && &*self.group == "events.k8s.io" { "".into() } else { self.group.clone() };
+        GroupResource { group, resource: self.resource.clone() }
+    }
+
     /// What stands in `apiVersion`: `v1` or `apps/v1`.
     pub fn api_version(&self) -> String {
         if self.group.is_empty() { self.version.to_string() } else { format!("{}/{}", self.group, self.version) }

@@ -7,7 +7,7 @@ mod refresh;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use orrery_api::Gvr;
+use orrery_api::{GroupResource, Gvr};
 
 pub(crate) use refresh::{Schemas, keep_fresh};
 
@@ -93,6 +93,12 @@ impl Discovery {
         let group = self.groups.iter().find(|group| group.name == gvr.group)?;
         let version = group.versions.iter().find(|version| version.version == gvr.version)?;
         version.resources.iter().find(|info| info.gvr.resource == gvr.resource)
+    }
+
+    /// The version in which the resource's clock is read where its own is not served: the first, in the member's order,
+    /// that can be.
+    pub fn find_clocked(&self, clock: &GroupResource) -> Option<&ResourceInfo> {
+        self.resources().find(|info| info.is_observable() && info.gvr.clock() == *clock)
     }
 
     /// All resources of all versions, in the member's order.

@@ -8,10 +8,12 @@
 //! One task owns a resource's log and its cache's writer. Nothing is applied before the store has it (law 3). Objects and
 //! HTTP are not parsed here.
 
+mod follow;
 mod metrics;
 mod resource;
 mod sequencer;
 mod task;
+mod view;
 
 pub use metrics::Metrics;
 pub use resource::{ClusterPhase, ClusterState, LogAtError, Owner, Resource};

@@ -24,6 +24,7 @@ pub struct Metrics {
     pub(crate) relists: Family<OfResource, Counter>,
     pub(crate) mismatches: Family<OfResource, Counter>,
     pub(crate) unreadable: Family<OfResource, Counter>,
+    pub(crate) rejoins: Family<OfResource, Counter>,
     pub(crate) append_seconds: Histogram,
     pub(crate) begin_seconds: Histogram,
 }
@@ -41,6 +42,7 @@ impl Default for Metrics {
             relists: Family::default(),
             mismatches: Family::default(),
             unreadable: Family::default(),
+            rejoins: Family::default(),
             append_seconds: Histogram::new(exponential_buckets(0.000_1, 2.0, 18)),
             begin_seconds: Histogram::new(exponential_buckets(0.01, 2.0, 15)),
         }
@@ -77,6 +79,11 @@ impl Metrics {
             "orrery_sequencer_unreadable_objects",
             "Objects that could not be shown",
             self.unreadable.clone(),
+        );
+        registry.register(
+            "orrery_sequencer_rejoins",
+            "Times that a served version began anew to follow the one that writes the log",
+            self.rejoins.clone(),
         );
         registry.register(
             "orrery_sequencer_append_seconds",

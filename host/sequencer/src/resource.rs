@@ -22,8 +22,8 @@ pub(crate) struct Shared {
     pub(crate) gvr: Gvr,
     pub(crate) naming: orrery_api::Naming,
     pub(crate) store: Arc<dyn MarkerStore>,
-    /// The log with all that is staged: it may be ahead of what readers see, never behind.
-    pub(crate) log: RwLock<Log>,
+    /// The log with all that is staged: it may be ahead of what readers see, never behind. Served versions share it.
+    pub(crate) log: Arc<RwLock<Log>>,
     pub(crate) clusters: RwLock<BTreeMap<ClusterName, ClusterState>>,
 }
 
@@ -34,6 +34,8 @@ pub struct ClusterState {
     pub phase: ClusterPhase,
     /// How many objects the log has of it.
     pub objects: usize,
+    /// Whether it is observed in another version, because it does not serve this one: clients of this one do not see it.
+    pub(crate) elsewhere: bool,
 }
 
 /// Whether a cluster is loaded and delivers.
@@ -100,7 +102,9 @@ impl Resource {
 
     /// The clusters that take part, by name.
     pub fn clusters(&self) -> BTreeMap<ClusterName, ClusterState> {
-        self.shared.clusters.read().unwrap_or_else(PoisonError::into_inner).clone()
+        let mut clusters = self.shared.clusters.read().unwrap_or_else(PoisonError::into_inner).clone();
+        clusters.retain(|_, state| !state.elsewhere);
+        clusters
     }
 
     /// Whose `served` is.
@@ -137,12 +141,24 @@ impl Resource {
     /// For each cluster, the versions that stand behind `marker`; of the head where that is absent.
     pub async fn log_at(&self, marker: Option<Marker>) -> Result<Log, LogAtError> {
         let Some(marker) = marker else { return Ok(self.log().clone()) };
-        let stored = self.shared.store.load(&self.shared.gvr.to_string()).await?;
+        let stored = self.shared.store.load(&self.shared.gvr.clock().to_string()).await?;
         Ok(Log::recover_at(&stored, self.shared.naming, marker)?)
     }
 
     fn log(&self) -> std::sync::RwLockReadGuard<'_, Log> {
         self.shared.log.read().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+// === impl Shared ===
+
+impl Shared {
+    pub(crate) fn set_phase(&self, cluster: &ClusterName, phase: ClusterPhase, elsewhere: bool) {
+        let log = self.log.read().unwrap_or_else(PoisonError::into_inner);
+        let objects = log.cluster(cluster).map_or(0, orrery_markers::ClusterLog::len);
+        drop(log);
+        let mut clusters = self.clusters.write().unwrap_or_else(PoisonError::into_inner);
+        clusters.insert(cluster.clone(), ClusterState { phase, objects, elsewhere });
     }
 }
 

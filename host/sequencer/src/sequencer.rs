@@ -4,13 +4,14 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use orrery_api::{Gvr, Naming, Stamp};
+use orrery_api::{GroupResource, Gvr, Naming, Stamp};
 use orrery_cache::Budget;
 use orrery_fleet::Fleet;
 use orrery_markers::MarkerStore;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use crate::follow::{self, Leader};
 use crate::task::{self, Phase};
 use crate::{Metrics, Resource};
 
@@ -60,9 +61,12 @@ pub(crate) struct Inner {
     stop: CancellationToken,
 }
 
+/// One served version.
 struct Slot {
     phase: watch::Receiver<Phase>,
     stop: CancellationToken,
+    /// What it is to the other versions, where it writes the log.
+    leader: Option<Leader>,
 }
 
 // === impl Sequencer ===
@@ -120,8 +124,14 @@ impl Sequencer {
             return Err(NotReady::CacheFull);
         }
         let stop = self.0.stop.child_token();
-        let phase = task::spawn(self.0.clone(), info, stop.clone());
-        slots.insert(gvr.clone(), Slot { phase: phase.clone(), stop });
+        let (phase, leader) = match leader_of(&slots, &gvr.clock()) {
+            Some(leader) => (follow::spawn(self.0.clone(), &info, leader, stop.clone()), None),
+            None => {
+                let (phase, leader) = task::spawn(self.0.clone(), &info, stop.clone());
+                (phase, Some(leader))
+            }
+        };
+        slots.insert(gvr.clone(), Slot { phase: phase.clone(), stop, leader });
         Ok(phase)
     }
 }
@@ -142,10 +152,21 @@ impl Slot {
     }
 }
 
+/// The version that writes the log of `clock`, if one does.
+fn leader_of(slots: &HashMap<Gvr, Slot>, clock: &GroupResource) -> Option<Leader> {
+    let mut versions = slots.iter().filter(|(gvr, _)| gvr.clock() == *clock);
+    versions.find_map(|(_, slot)| slot.leader.clone())
+}
+
+fn has_followers(slots: &HashMap<Gvr, Slot>, leader: &Gvr) -> bool {
+    slots.iter().any(|(gvr, slot)| slot.leader.is_none() && gvr.clock() == leader.clock())
+}
+
 /// Ends the resource that has been unwatched longest, if that is long enough. Its log stays.
 fn put_down_idle(slots: &mut HashMap<Gvr, Slot>) -> bool {
     let idle = slots
         .iter()
+        .filter(|(gvr, slot)| slot.leader.is_none() || !has_followers(slots, gvr))
         .filter_map(|(gvr, slot)| Some((slot.unwatched_for()?, gvr.clone())))
         .filter(|(unwatched, _)| *unwatched >= UNWATCHED_MAX)
         .max();

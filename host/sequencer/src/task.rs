@@ -5,30 +5,34 @@ mod begin;
 mod commit;
 mod gather;
 mod housekeeping;
-mod ingest;
+pub(crate) mod ingest;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, SystemTime};
 
 use orrery_api::{ClusterName, Gvr, ObjectKey, Uid};
-use orrery_cache::{Apply, FieldTable, Shape, Writer};
+use orrery_cache::{Apply, FieldTable, Shape};
 use orrery_fleet::{AwayReason, Fleet, ListReason, Observation, ResourceInfo};
 use orrery_markers::{Change, ChangeKind, Effect, Log, Marker, MemberObject, MemberVersion, Presence, Sight};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tracing::{Instrument, info, info_span, warn};
 
+use crate::follow::{Followers, Join, Leader};
 use crate::metrics::OfResource;
 use crate::resource::{ClusterPhase, ClusterState, Resource, Shared};
 use crate::sequencer::{Inner, naming_of};
+use crate::view::View;
 use housekeeping::Housekeeping;
-use ingest::Ingests;
+use ingest::{Ingests, Versions};
 
 /// Observations that may wait; beyond them the members' watches wait.
-const QUEUE_MAX: usize = 1024;
+pub(crate) const QUEUE_MAX: usize = 1024;
 /// Observations that are sequenced and committed together.
-const BATCH_MAX: usize = 512;
+pub(crate) const BATCH_MAX: usize = 512;
+/// Versions that may wait to be told of the log.
+const JOINS_MAX: usize = 16;
 
 /// Whether a resource serves.
 #[derive(Clone)]
@@ -47,13 +51,17 @@ pub(crate) fn served_info(fleet: &Fleet, gvr: &Gvr) -> Option<ResourceInfo> {
 }
 
 /// Runs the resource until `stop`, or until it fails.
-pub(crate) fn spawn(inner: Arc<Inner>, info: ResourceInfo, stop: CancellationToken) -> watch::Receiver<Phase> {
+pub(crate) fn spawn(
+    inner: Arc<Inner>,
+    info: &ResourceInfo,
+    stop: CancellationToken,
+) -> (watch::Receiver<Phase>, Leader) {
     let (phase, seen) = watch::channel(Phase::Loading);
-    let span = info_span!("resource", resource = %info.gvr);
+    let span = info_span!("resource", resource = %info.gvr.clock());
+    let (task, observations, leader) = Task::new(inner, info);
     tokio::spawn(
         async move {
             let running = async {
-                let (task, observations) = Task::new(inner, &info);
                 if let Err(reason) = task.run(observations, &phase).await {
                     warn!(%reason, "resource stopped");
                     phase.send_replace(Phase::Failed(reason));
@@ -65,7 +73,19 @@ pub(crate) fn spawn(inner: Arc<Inner>, info: ResourceInfo, stop: CancellationTok
         }
         .instrument(span),
     );
-    seen
+    (seen, leader)
+}
+
+/// How the cache of a served version shows its objects.
+pub(crate) fn shape_of(inner: &Inner, info: &ResourceInfo) -> Shape {
+    Shape {
+        gvr: info.gvr.clone(),
+        kind: info.kind.clone(),
+        namespaced: info.namespaced,
+        stamp: inner.settings.stamp,
+        naming: naming_of(&info.gvr),
+        fields: FieldTable::of(&info.gvr, info.namespaced),
+    }
 }
 
 /// Why a resource stops.
@@ -76,7 +96,9 @@ type Observations = mpsc::Receiver<(ClusterName, Observation)>;
 struct Task {
     inner: Arc<Inner>,
     shared: Arc<Shared>,
-    writer: Writer,
+    view: View,
+    followers: Followers,
+    joins: mpsc::Receiver<Join>,
     ingests: Ingests,
     /// What the staged records mean, not yet durable.
     waiting: Vec<Apply>,
@@ -89,46 +111,43 @@ struct Task {
 // === impl Task ===
 
 impl Task {
-    fn new(inner: Arc<Inner>, info: &ResourceInfo) -> (Self, Observations) {
+    fn new(inner: Arc<Inner>, info: &ResourceInfo) -> (Self, Observations, Leader) {
         let gvr = info.gvr.clone();
         let naming = naming_of(&gvr);
-        let shape = Shape {
-            gvr: gvr.clone(),
-            kind: info.kind.clone(),
-            namespaced: info.namespaced,
-            stamp: inner.settings.stamp,
-            naming,
-            fields: FieldTable::of(&gvr, info.namespaced),
-        };
-        let (writer, _) = orrery_cache::resource(shape, &inner.budget, &inner.cache_metrics);
+        let (writer, _) = orrery_cache::resource(shape_of(&inner, info), &inner.budget, &inner.cache_metrics);
+        let (joining, joins) = mpsc::channel(JOINS_MAX);
         let (sender, observations) = mpsc::channel(QUEUE_MAX);
         let shared = Shared {
             gvr: gvr.clone(),
             naming,
             store: inner.store.clone(),
-            log: RwLock::new(Log::new(naming)),
+            log: Arc::new(RwLock::new(Log::new(naming))),
             clusters: RwLock::default(),
         };
+        let shared = Arc::new(shared);
+        let leader = Leader { shared: shared.clone(), joining };
         let namespaces = inner.settings.namespaces.clone().filter(|_| info.namespaced);
         let task = Self {
-            ingests: Ingests::new(inner.fleet.clone(), gvr.clone(), namespaces, sender),
-            label: OfResource { resource: gvr.to_string() },
-            shared: Arc::new(shared),
-            writer,
+            ingests: Ingests::new(inner.fleet.clone(), gvr.clone(), Versions::Any, namespaces, sender),
+            label: OfResource { resource: gvr.clock().to_string() },
+            shared,
+            view: View::new(writer),
+            followers: Followers::default(),
+            joins,
             waiting: Vec::new(),
             expire_before: None,
             housekeeping: Housekeeping::default(),
             inner,
         };
-        (task, observations)
+        (task, observations, leader)
     }
 
     async fn run(mut self, mut observations: Observations, phase: &watch::Sender<Phase>) -> Result<(), Stopped> {
         let begun = tokio::time::Instant::now();
         self.begin(&mut observations).await?;
         self.inner.metrics.begin_seconds.observe(begun.elapsed().as_secs_f64());
-        phase.send_replace(Phase::Ready(Resource { shared: self.shared.clone(), reader: self.writer.reader() }));
-        info!(objects = self.writer.reader().latest().len(), head = %self.writer.reader().head(), "resource serves");
+        phase.send_replace(Phase::Ready(Resource { shared: self.shared.clone(), reader: self.view.reader() }));
+        info!(objects = self.view.reader().latest().len(), head = %self.view.reader().head(), "resource serves");
         self.serve(observations).await
     }
 
@@ -136,7 +155,7 @@ impl Task {
         let mut fleet_changed = self.inner.fleet.changed();
         let mut tick = tokio::time::interval(Duration::from_secs(1));
         tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        let mut batch = Vec::with_capacity(BATCH_MAX);
+        let (mut batch, mut joining) = (Vec::with_capacity(BATCH_MAX), None);
         self.reconcile();
         loop {
             tokio::select! {
@@ -148,6 +167,7 @@ impl Task {
                     self.reconcile();
                 }
                 _ = tick.tick() => self.keep_house().await,
+                Some(join) = self.joins.recv() => joining = Some(join),
                 _ = observations.recv_many(&mut batch, BATCH_MAX) => {
                     self.inner.metrics.queued.get_or_create(&self.label).set(observations.len().try_into().unwrap_or(i64::MAX));
                     for (cluster, observation) in batch.drain(..) {
@@ -156,6 +176,9 @@ impl Task {
                 }
             }
             self.commit().await?;
+            if let Some(join) = joining.take() {
+                self.followers.join(join, &self.shared.log);
+            }
         }
     }
 
@@ -168,9 +191,9 @@ impl Task {
                 self.leave(&cluster);
             }
         }
-        for member in serving {
-            if self.ingests.begin_fresh(&member) {
-                self.set_phase(member.name(), ClusterPhase::Loading);
+        for one in serving {
+            if self.ingests.begin_fresh(&one) {
+                self.set_phase(one.member.name(), ClusterPhase::Loading);
             }
         }
     }
@@ -285,9 +308,7 @@ impl Task {
     }
 
     fn set_phase(&self, cluster: &ClusterName, phase: ClusterPhase) {
-        let objects = self.log().cluster(cluster).map_or(0, orrery_markers::ClusterLog::len);
-        let mut clusters = self.shared.clusters.write().unwrap_or_else(PoisonError::into_inner);
-        clusters.insert(cluster.clone(), ClusterState { phase, objects });
+        self.shared.set_phase(cluster, phase, self.ingests.is_elsewhere(cluster));
     }
 
     fn log(&self) -> std::sync::RwLockReadGuard<'_, Log> {

@@ -115,7 +115,7 @@ fn member_status(member: &Member) -> document::MemberStatus {
 
 fn cluster_status(
     name: orrery_api::ClusterName,
-    ClusterState { phase, objects }: ClusterState,
+    ClusterState { phase, objects, .. }: ClusterState,
 ) -> document::ResourceClusterStatus {
     use document::ClusterState::{Away, Loaded, Loading, Stale};
     let (state, reason, since) = match phase {

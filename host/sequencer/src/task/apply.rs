@@ -29,7 +29,9 @@ impl Task {
         let log = self.shared.log.read().unwrap_or_else(PoisonError::into_inner);
         let lost: Vec<_> = log
             .clusters()
-            .filter(|(cluster, part)| part.object_at(&object.key).is_none() && self.writer.holds(cluster, &object.key))
+            .filter(|(cluster, part)| {
+                part.object_at(&object.key).is_none() && self.view.writer().holds(cluster, &object.key)
+            })
             .map(|(cluster, _)| cluster.clone())
             .collect();
         drop(log);

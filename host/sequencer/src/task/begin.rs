@@ -1,6 +1,6 @@
 //! The start, second half: from the recovered log and what the members hold to a cache that serves (design 2.4).
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::PoisonError;
 use std::time::Duration;
 
@@ -80,9 +80,9 @@ impl Task {
         observations: &mut mpsc::Receiver<(ClusterName, Observation)>,
     ) -> Result<Vec<Gathering>, Stopped> {
         let mut gathered: Vec<Gathering> = Vec::new();
-        for member in self.ingests.serving() {
-            let (gathering, start) = Gathering::begin(member, recovering);
-            self.ingests.begin(&gathering.member, start);
+        for serving in self.ingests.serving() {
+            let (gathering, start) = Gathering::begin(serving.member.clone(), recovering);
+            self.ingests.begin(&serving, start);
             gathered.push(gathering);
         }
         gathered.extend(self.ingests.unknown().into_iter().map(|member| {
@@ -124,7 +124,7 @@ impl Task {
 
     fn restart(&mut self, member: &Member) {
         self.inner.metrics.mismatches.get_or_create(&self.label).inc();
-        self.ingests.begin(member, orrery_fleet::Start::Fresh);
+        self.ingests.restart(member);
     }
 
     /// Makes the recovered log and the gathered bodies one state with its history, sequences what is new, and serves.
@@ -242,15 +242,17 @@ impl Task {
             let (uid, entry) = log.cluster(cluster)?.object_at(key)?;
             beginning.bodies.get(&(cluster.clone(), uid.clone(), entry.version.number())).cloned()
         };
-        let mut base = Vec::new();
+        let (mut base, mut left_out) = (Vec::new(), HashSet::new());
         for Shown { served, cluster, key, marker, holders } in log.shown() {
-            if let Some(object) = body(&cluster, &key) {
+            if self.ingests.is_elsewhere(&cluster) {
+                left_out.insert(served);
+            } else if let Some(object) = body(&cluster, &key) {
                 base.push(BaseObject { served, marker, cluster, object, holders });
             }
         }
         let held = if self.shared.naming == Naming::Same { held(&log, body) } else { Vec::new() };
         drop(log);
-        let not_shown = self.writer.begin(base, held, floor);
+        let not_shown = self.view.begin(base, held, left_out, floor);
         self.report(not_shown);
         beginning.begun = true;
     }

@@ -34,12 +34,15 @@ impl Task {
     fn show(&mut self) {
         let batch = std::mem::take(&mut self.waiting);
         self.inner.metrics.records.get_or_create(&self.label).inc_by(batch.len().try_into().unwrap_or(u64::MAX));
-        let not_shown = self.writer.apply(batch, Instant::now());
+        let expired_before = self.expire_before.take();
+        self.followers.tell(&batch, expired_before);
+        let ingests = &self.ingests;
+        let not_shown = self.view.apply(batch, |cluster| !ingests.is_elsewhere(cluster));
         self.report(not_shown);
-        if let Some(marker) = self.expire_before.take() {
-            self.writer.expire_started_before(marker);
+        if let Some(marker) = expired_before {
+            self.view.expire_started_before(marker);
         }
-        let head = self.writer.reader().head();
+        let head = self.view.reader().head();
         self.inner.metrics.head.get_or_create(&self.label).set(head.get().try_into().unwrap_or(i64::MAX));
         self.housekeeping.applied(head);
     }

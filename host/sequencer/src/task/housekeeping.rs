@@ -77,7 +77,7 @@ impl Task {
     fn settle_cache(&mut self) {
         let settling = &mut self.housekeeping.settling;
         if settling.as_ref().is_none_or(JoinHandle::is_finished) {
-            let reader = self.writer.reader();
+            let reader = self.view.reader();
             *settling = Some(tokio::task::spawn_blocking(move || reader.settle(Instant::now())));
         }
     }
