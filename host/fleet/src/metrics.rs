@@ -165,10 +165,13 @@ impl Drop for Held {
 
 impl Collector for Lag {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
-        let help = "Time since the last event or bookmark of any watch of the member";
         let gauge = ConstGauge::new(0.0);
-        let mut family =
-            encoder.encode_descriptor("orrery_member_observe_lag_seconds", help, None, gauge.metric_type())?;
+        let mut family = encoder.encode_descriptor(
+            "orrery_member_observe_lag_seconds",
+            "Time since the last event or bookmark of any watch of the member",
+            None,
+            gauge.metric_type(),
+        )?;
         for (name, time) in self.0.times().iter() {
             let Some(seconds) = lag(time) else { continue };
             let labels = Cluster { cluster: name.to_string() };

@@ -160,6 +160,15 @@ impl Shared {
         let mut clusters = self.clusters.write().unwrap_or_else(PoisonError::into_inner);
         clusters.insert(cluster.clone(), ClusterState { phase, objects, elsewhere });
     }
+
+    /// The cluster does not deliver any more: since now, or since it last stopped.
+    pub(crate) fn set_stale(&self, cluster: &ClusterName, reason: AwayReason, elsewhere: bool) {
+        let since = match self.clusters.read().unwrap_or_else(PoisonError::into_inner).get(cluster) {
+            Some(ClusterState { phase: ClusterPhase::Stale { since, .. }, .. }) => *since,
+            _ => SystemTime::now(),
+        };
+        self.set_phase(cluster, ClusterPhase::Stale { since, reason }, elsewhere);
+    }
 }
 
 /// Why a log of the past cannot be read.

@@ -9,7 +9,7 @@ pub(crate) mod ingest;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use orrery_api::{ClusterName, Gvr, ObjectKey, Uid};
 use orrery_cache::{Apply, FieldTable, Shape};
@@ -21,7 +21,7 @@ use tracing::{Instrument, info, info_span, warn};
 
 use crate::follow::{Followers, Join, Leader};
 use crate::metrics::OfResource;
-use crate::resource::{ClusterPhase, ClusterState, Resource, Shared};
+use crate::resource::{ClusterPhase, Resource, Shared};
 use crate::sequencer::{Inner, naming_of};
 use crate::view::View;
 use housekeeping::Housekeeping;
@@ -300,11 +300,7 @@ impl Task {
     }
 
     fn stale(&mut self, cluster: &ClusterName, reason: AwayReason) {
-        let since = match self.shared.clusters.read().unwrap_or_else(PoisonError::into_inner).get(cluster) {
-            Some(ClusterState { phase: ClusterPhase::Stale { since, .. }, .. }) => *since,
-            _ => SystemTime::now(),
-        };
-        self.set_phase(cluster, ClusterPhase::Stale { since, reason });
+        self.shared.set_stale(cluster, reason, self.ingests.is_elsewhere(cluster));
     }
 
     fn set_phase(&self, cluster: &ClusterName, phase: ClusterPhase) {

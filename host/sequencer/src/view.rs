@@ -1,6 +1,6 @@
 //! What clients of one served version are shown of a log that several versions share.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::time::Instant;
 
 use orrery_api::{ClusterName, ObjectKey};
@@ -10,14 +10,14 @@ use orrery_markers::{Marker, MemberObject};
 /// A cache, and the names that it leaves out: objects of clusters that do not serve its version.
 pub(crate) struct View {
     writer: Writer,
-    left_out: HashSet<ObjectKey>,
+    left_out: HashMap<ObjectKey, ClusterName>,
 }
 
 // === impl View ===
 
 impl View {
     pub(crate) fn new(writer: Writer) -> Self {
-        Self { writer, left_out: HashSet::new() }
+        Self { writer, left_out: HashMap::new() }
     }
 
     pub(crate) fn reader(&self) -> Reader {
@@ -33,11 +33,16 @@ impl View {
         &mut self,
         base: Vec<BaseObject>,
         held: Vec<(ClusterName, MemberObject)>,
-        left_out: HashSet<ObjectKey>,
+        left_out: HashMap<ObjectKey, ClusterName>,
         floor: Marker,
     ) -> Vec<NotShown> {
         self.left_out = left_out;
         self.writer.begin(base, held, floor)
+    }
+
+    /// Whether it leaves out something of `cluster`.
+    pub(crate) fn leaves_out(&self, cluster: &ClusterName) -> bool {
+        self.left_out.values().any(|of| of == cluster)
     }
 
     /// Applies `batch`, of which it shows what clusters have that serve its version.
@@ -63,13 +68,15 @@ impl View {
     fn seen(&mut self, step: Apply, serves: impl Fn(&ClusterName) -> bool) -> Option<Apply> {
         let is_left_out = cluster_of(&step).is_some_and(|cluster| !serves(cluster));
         match step {
-            Apply::Put { marker, served, .. } | Apply::Reshow { marker, served, .. } if is_left_out => {
+            Apply::Put { marker, served, cluster, .. } | Apply::Reshow { marker, served, cluster, .. }
+                if is_left_out =>
+            {
                 let was_shown = self.writer.has(&served);
-                self.left_out.insert(served.clone());
+                self.left_out.insert(served.clone(), cluster);
                 Some(if was_shown { Apply::Delete { marker, served } } else { Apply::Mark { marker } })
             }
             Apply::Hold { .. } if is_left_out => None,
-            Apply::Delete { marker, served } if self.left_out.remove(&served) => Some(Apply::Mark { marker }),
+            Apply::Delete { marker, served } if self.left_out.remove(&served).is_some() => Some(Apply::Mark { marker }),
             Apply::Put { ref served, .. } | Apply::Reshow { ref served, .. } => {
                 self.left_out.remove(served);
                 Some(step)

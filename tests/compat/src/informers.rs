@@ -1,11 +1,11 @@
 use std::collections::BTreeMap;
+use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::{env, fs};
 
 use anyhow::{Context, Result, bail};
-use orrery_harness::repository;
+use orrery_harness::go_program;
 use serde::Deserialize;
 
 /// Running informers of client-go (the program in `informers/`), with WatchList and its consistency detector on.
@@ -121,19 +121,7 @@ impl Drop for Informers {
     }
 }
 
-/// The program, built by `go build`, which does nothing if nothing has changed.
+/// The program, built anew where its source has changed.
 fn program() -> Result<PathBuf> {
-    let home = env::var_os("HOME").context("HOME is not set, so there is no place for what is built; set it")?;
-    let cache = Path::new(&home).join(".cache/orrery");
-    let program = cache.join("bin/informers/informers");
-    fs::create_dir_all(cache.join("bin/informers"))?;
-    let mut go = Command::new("go");
-    go.current_dir(repository().join("tests/compat/informers"));
-    go.env("GOCACHE", cache.join("go-build")).env("GOFLAGS", "").env("GOWORK", "off");
-    go.args(["build", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o"]).arg(&program).arg(".");
-    let output = go.output().context("failed to start go")?;
-    if !output.status.success() {
-        bail!("the informers do not build:\n{}", String::from_utf8_lossy(&output.stderr));
-    }
-    Ok(program)
+    go_program("tests/compat/informers", ".", "informers")
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
 use orrery_compat::{unversioned, without_cluster, without_columns};
-use orrery_harness::{Cluster, ClusterSpec, HostSpec, Kubectl, Printed, eventually, start_all};
+use orrery_harness::{Cluster, ClusterSpec, HostSpec, Kubectl, Printed, eventually, go_program, start_all};
 use orrery_real::COMETS;
 
 /// Ages and heartbeats go on between one command and the other.
@@ -87,6 +87,16 @@ spec: {period: 3}
 fn every_read_prints_the_same_through_the_host() -> Result<()> {
     let east = populated("east")?;
     let host = HostSpec::new().member(&east).flag("--stamp=none").start()?;
+    let older = go_program("tests/compat/kubectl-1.32", ".", "kubectl-1.32")?;
+    let mut differing = differing(east.kubectl(), host.kubectl());
+    let (direct, through) = (east.kubectl().another(&older), host.kubectl().another(&older));
+    differing.extend(self::differing(&direct, &through).into_iter().map(|text| format!("kubectl 1.32: {text}")));
+    ensure!(differing.is_empty(), "{} commands differ:\n{}", differing.len(), differing.join("\n"));
+    Ok(())
+}
+
+/// How what `through` prints of the host differs from what `direct` prints of the member.
+fn differing(direct: &Kubectl, through: &Kubectl) -> Vec<String> {
     let commands = READS.iter().map(|read| read.split(' ').collect::<Vec<_>>());
     let spaced =
         [vec!["get", "pods", "-l", "app in (web, once)"], vec!["get", "pods", "-l", "app notin (web),!nosuch"]];
@@ -97,12 +107,11 @@ fn every_read_prints_the_same_through_the_host() -> Result<()> {
     ];
     let mut differing = Vec::new();
     for command in commands.chain(spaced).chain(waits) {
-        if let Err(difference) = prints_the_same(&east, host.kubectl(), &command) {
+        if let Err(difference) = prints_the_same(direct, through, &command) {
             differing.push(format!("{difference:#}"));
         }
     }
-    ensure!(differing.is_empty(), "{} commands differ:\n{}", differing.len(), differing.join("\n"));
-    Ok(())
+    differing
 }
 
 #[test]
@@ -198,9 +207,9 @@ fn serve_comets(cluster: &Cluster) -> Result<()> {
     Ok(())
 }
 
-fn prints_the_same(member: &Cluster, through: &Kubectl, command: &[&str]) -> Result<()> {
+fn prints_the_same(direct: &Kubectl, through: &Kubectl, command: &[&str]) -> Result<()> {
     eventually(&command.join(" "), SAME_LIMIT, || {
-        let (direct, through) = (seen(&member.kubectl().run(command)?), seen(&through.run(command)?));
+        let (direct, through) = (seen(&direct.run(command)?), seen(&through.run(command)?));
         if direct != through {
             bail!("directly\n{}\nthrough the host\n{}", shown(&direct), shown(&through));
         }

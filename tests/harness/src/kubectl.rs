@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 
 use crate::process::{Process, Program};
 
-/// kubectl 1.37 with one kubeconfig.
+/// kubectl with one kubeconfig: 1.37 where no other is asked for.
 #[derive(Clone, Debug)]
 pub struct Kubectl {
     program: PathBuf,
@@ -30,6 +30,13 @@ pub struct Printed {
 impl Kubectl {
     pub(crate) fn new(program: &Path, kubeconfig: &Path, cache: &Path) -> Self {
         Self { program: program.to_owned(), kubeconfig: kubeconfig.to_owned(), cache: cache.to_owned() }
+    }
+
+    /// Another kubectl with the same kubeconfig and a cache of its own.
+    pub fn another(&self, program: &Path) -> Self {
+        let name = program.file_name().unwrap_or_default().to_string_lossy();
+        let cache = self.cache.with_extension(format!("of-{name}"));
+        Self { program: program.to_owned(), kubeconfig: self.kubeconfig.clone(), cache }
     }
 
     /// Path of the program.

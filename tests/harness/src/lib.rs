@@ -36,7 +36,7 @@ pub use commands::demo_clusters;
 pub use console::{ConsoleStep, console_steps, shell_commands};
 pub use host::{Host, HostSpec, Profile, binary};
 pub use kubectl::{Kubectl, Printed};
-pub use places::repository;
+pub use places::{cache, repository};
 pub use ports::free_port;
 pub use printed::printed_as_written;
 pub use process::{Lifetime, Process, Program};

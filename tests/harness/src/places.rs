@@ -16,7 +16,7 @@ pub fn repository() -> PathBuf {
 }
 
 /// `~/.cache/orrery/part`, made if it is missing. Shared by all clones of one user, so that a second clone is quick.
-pub(crate) fn cache(part: &str) -> Result<PathBuf> {
+pub fn cache(part: &str) -> Result<PathBuf> {
     let home = env::var_os("HOME").context("HOME is not set, so there is no place for what is built; set it")?;
     let dir = Path::new(&home).join(".cache/orrery").join(part);
     fs::create_dir_all(&dir).with_context(|| format!("failed to make {}", dir.display()))?;

@@ -110,9 +110,9 @@ pub(crate) const SUITES: &[Suite] = &[
         steps: &[Step::Programs, Step::Tests("tests/compat", &[TESTS_AT_ONCE])],
     },
     Suite {
-        name: "versions",
-        about: "clusters of every minor version that ./dev can start; builds them first, 5 minutes each",
-        minutes: 1,
+        name: "minors",
+        about: "members of every minor version that ./dev can start; builds them first, 5 minutes each",
+        minutes: 2,
         runs: Runs::Named,
         steps: &[Step::Tests("tests/real", &["--ignored", "--test-threads=1"])],
     },

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use orrery_api::ClusterName;
 use orrery_cache::{Apply, Object};
@@ -36,6 +36,8 @@ pub(super) enum Ended {
     TooMuchWaits,
     #[error("cluster {0} was lacking in this version, and is there now")]
     Appeared(ClusterName),
+    #[error("cluster {0} does not serve this version any more")]
+    Lost(ClusterName),
     #[error("the fleet ended")]
     NoFleet,
 }
@@ -49,6 +51,7 @@ pub(super) struct Round {
     arrived: Arrived,
     /// Since when the first of the pending steps has been waiting.
     stalled: Option<Instant>,
+    is_begun: bool,
 }
 
 /// How a step is shown.
@@ -78,7 +81,7 @@ impl Round {
         let Followed { log, told } = followed;
         let mut round = Self::new(of, told);
         of.clusters().iter().for_each(|cluster| of.forget(cluster));
-        round.reconcile(of);
+        round.reconcile(of)?;
         while of.is_loading() {
             round.hear(of, None).await?;
         }
@@ -106,6 +109,7 @@ impl Round {
         let marker = wanted.marker;
         of.show_beginning(wanted.base(&mut round.arrived, &clusters), marker);
         round.arrived.forget_lists();
+        round.is_begun = true;
         Ok(round)
     }
 
@@ -121,6 +125,7 @@ impl Round {
             pending: VecDeque::new(),
             arrived: Arrived::default(),
             stalled: None,
+            is_begun: false,
         }
     }
 
@@ -150,7 +155,7 @@ impl Round {
             }
             changed = self.fleet_changed.changed() => {
                 changed.map_err(|_| Ended::NoFleet)?;
-                self.reconcile(of);
+                self.reconcile(of)?;
             }
             () = tokio::time::sleep(HOUSE_EVERY) => {
                 self.arrived.sweep(Instant::now());
@@ -167,13 +172,16 @@ impl Round {
     }
 
     /// Lets members join and leave, as the fleet and their discovery say now.
-    fn reconcile(&mut self, of: &Follower) {
+    fn reconcile(&mut self, of: &Follower) -> Result<(), Ended> {
         let serving = self.ingests.serving();
         for cluster in self.ingests.names() {
             if self.ingests.has_left(&cluster, &serving) {
                 self.ingests.end(&cluster);
                 self.arrived.forget(&cluster);
                 of.forget(&cluster);
+                if of.inner.fleet.member(&cluster).is_some() {
+                    return Err(Ended::Lost(cluster));
+                }
             }
         }
         for one in serving {
@@ -181,6 +189,7 @@ impl Round {
                 of.set_phase(one.member.name(), ClusterPhase::Loading);
             }
         }
+        Ok(())
     }
 
     fn observe(&mut self, of: &Follower, cluster: &ClusterName, observation: Observation) -> Result<(), Ended> {
@@ -190,16 +199,15 @@ impl Round {
         match observation {
             Observation::Listed { version, objects, .. } => {
                 self.arrived.listed(cluster, version, objects);
-                let was_away = of.is_away(cluster);
                 of.set_phase(cluster, ClusterPhase::Live);
-                if was_away && !of.is_loading() {
+                if self.is_begun && of.view.leaves_out(cluster) {
                     return Err(Ended::Appeared(cluster.clone()));
                 }
             }
             Observation::Changed { object, kind } => self.arrived.changed(cluster, object, kind),
             Observation::Away { reason } => of.set_phase(cluster, ClusterPhase::Away { reason }),
             Observation::Stale { reason } => {
-                of.set_phase(cluster, ClusterPhase::Stale { since: SystemTime::now(), reason });
+                of.shared.set_stale(cluster, reason, false);
             }
             Observation::Live => of.set_phase(cluster, ClusterPhase::Live),
             Observation::Progress { version } => self.arrived.progress(cluster, version),

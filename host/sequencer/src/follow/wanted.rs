@@ -38,7 +38,7 @@ struct State {
 pub(super) struct Base {
     pub(super) shown: Vec<BaseObject>,
     pub(super) held: Vec<(ClusterName, MemberObject)>,
-    pub(super) left_out: HashSet<ObjectKey>,
+    pub(super) left_out: HashMap<ObjectKey, ClusterName>,
 }
 
 // === impl Wanted ===
@@ -163,12 +163,12 @@ impl Wanted {
 
     /// What the view begins with, of `clusters`; all that is wanted of them is here.
     pub(super) fn base(self, arrived: &mut Arrived, clusters: &[ClusterName]) -> Base {
-        let mut base = Base { shown: Vec::new(), held: Vec::new(), left_out: HashSet::new() };
+        let mut base = Base { shown: Vec::new(), held: Vec::new(), left_out: HashMap::new() };
         for (served, Want { marker, cluster, state, holders, key: _ }) in self.shown {
             let body = clusters.contains(&cluster).then(|| arrived.take(&cluster, &state.uid, state.version)).flatten();
             match body {
                 Some(object) => base.shown.push(BaseObject { served, marker, cluster, object, holders }),
-                None => drop(base.left_out.insert(served)),
+                None => drop(base.left_out.insert(served, cluster)),
             }
         }
         for ((cluster, _), state) in self.held {
@@ -253,6 +253,6 @@ mod tests {
         wanted.fold(&put(11, state("here", 3)));
         let base = wanted.base(&mut Arrived::default(), &[]);
         assert!(base.shown.is_empty());
-        assert!(base.left_out.contains(&ObjectKey::new("ns", "here")));
+        assert!(base.left_out.contains_key(&ObjectKey::new("ns", "here")));
     }
 }

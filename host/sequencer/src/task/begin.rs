@@ -1,6 +1,6 @@
 //! The start, second half: from the recovered log and what the members hold to a cache that serves (design 2.4).
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::sync::PoisonError;
 use std::time::Duration;
 
@@ -242,10 +242,10 @@ impl Task {
             let (uid, entry) = log.cluster(cluster)?.object_at(key)?;
             beginning.bodies.get(&(cluster.clone(), uid.clone(), entry.version.number())).cloned()
         };
-        let (mut base, mut left_out) = (Vec::new(), HashSet::new());
+        let (mut base, mut left_out) = (Vec::new(), HashMap::new());
         for Shown { served, cluster, key, marker, holders } in log.shown() {
             if self.ingests.is_elsewhere(&cluster) {
-                left_out.insert(served);
+                left_out.insert(served, cluster);
             } else if let Some(object) = body(&cluster, &key) {
                 base.push(BaseObject { served, marker, cluster, object, holders });
             }
