@@ -66,7 +66,7 @@ impl Shared {
             head: watch::Sender::new(start),
             everywhere: Notify::new(),
             watchers: AtomicUsize::new(0),
-            unwatched_since: Mutex::new(Instant::now()),
+            unwatched_since: Mutex::new(tokio::time::Instant::now().into_std()),
             superseded_bytes: AtomicU64::new(0),
             state: RwLock::new(state),
             kept: Mutex::new(VecDeque::new()),

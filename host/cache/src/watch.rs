@@ -1,7 +1,6 @@
 use std::pin::pin;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, PoisonError};
-use std::time::Instant;
 
 use orrery_markers::{ChangeKind, Marker};
 use tokio::sync::Notify;
@@ -116,7 +115,8 @@ impl Drop for Watch {
     fn drop(&mut self) {
         self.shared.metrics.watchers.dec();
         if self.shared.watchers.fetch_sub(1, Relaxed) == 1 {
-            *self.shared.unwatched_since.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+            *self.shared.unwatched_since.lock().unwrap_or_else(PoisonError::into_inner) =
+                tokio::time::Instant::now().into_std();
         }
     }
 }

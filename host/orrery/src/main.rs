@@ -1,6 +1,7 @@
 //! The `orrery` binary. It holds no logic: `serve` wires the host, every other command asks a running one.
 
 mod checks;
+mod files;
 mod logs;
 mod memory;
 mod metrics;

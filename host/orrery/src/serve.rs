@@ -11,19 +11,20 @@ use orrery_cli::{Contexts, Environment, ServeArgs, Settings};
 use orrery_fleet::{Fleet, FleetSettings, MemberFlags, MemberSpec};
 use orrery_markers::MarkerStore;
 use orrery_rest::Front;
-use orrery_sequencer::Sequencer;
+use orrery_sequencer::{Sequencer, WallClock};
 use orrery_stores::{DirLock, MemoryStore, RedbStore};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::metrics::Metrics;
-use crate::{checks, logs, memory, signals};
+use crate::{checks, files, logs, memory, signals};
 
 /// Serves until a signal ends it.
 pub(crate) async fn serve(args: ServeArgs) -> anyhow::Result<()> {
     let settings = args.clone().load(&Environment::of_process())?;
     logs::begin(&settings)?;
+    files::raise_limit();
     let (metrics, registry) = Metrics::registered();
     let lock = Arc::new(DirLock::take(&settings.data).context("cannot use the data directory")?);
     let store = open_store(&settings, &lock, &metrics)?;
@@ -39,7 +40,11 @@ pub(crate) async fn serve(args: ServeArgs) -> anyhow::Result<()> {
         fleet.clone(),
         store,
         budget,
-        orrery_sequencer::Settings { stamp: settings.stamp, namespaces: settings.namespaces.clone() },
+        orrery_sequencer::Settings {
+            stamp: settings.stamp,
+            namespaces: settings.namespaces.clone(),
+            wall_clock: WallClock::default(),
+        },
         metrics.sequencer.clone(),
         metrics.cache.clone(),
         end.clone(),

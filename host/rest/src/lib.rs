@@ -25,5 +25,5 @@ mod token;
 pub use front::Front;
 pub use health::Check;
 pub use metrics::Metrics;
-pub use server::serve;
+pub use server::{InProcess, serve};
 pub use settings::Settings;

@@ -4,6 +4,8 @@ mod connection;
 
 use std::sync::Arc;
 
+use orrery_auth::Identity;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout};
@@ -34,6 +36,34 @@ pub async fn serve(listener: TcpListener, tls: Arc<rustls::ServerConfig>, front:
         () = connections.drained(&shutdown) => {}
     }
     connections.finish().await;
+}
+
+/// The front without a listener: for clients that are in the same process, whoever their caller says they are.
+#[derive(Clone)]
+pub struct InProcess(Arc<Service>);
+
+// === impl InProcess ===
+
+impl InProcess {
+    /// The front at work, until `shutdown`.
+    pub fn new(front: Front, shutdown: CancellationToken) -> Self {
+        Self(Arc::new(Service::new(front, "in-process".to_owned(), shutdown)))
+    }
+
+    /// Speaks HTTP on `stream` to a client that is `identity`, until one of both closes it.
+    ///
+    /// # Errors
+    /// What ended the connection, where it did not end cleanly.
+    pub async fn converse<S>(
+        &self,
+        stream: S,
+        identity: Identity,
+    ) -> Result<(), Box<dyn std::error::Error + Send + Sync>>
+    where
+        S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    {
+        connection::converse(stream, Some(Arc::new(identity)), self.0.clone(), CancellationToken::new()).await
+    }
 }
 
 struct Connections {

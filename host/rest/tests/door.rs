@@ -81,7 +81,11 @@ impl Door {
             fleet.clone(),
             Arc::new(NoStore),
             Budget::new(1 << 20),
-            orrery_sequencer::Settings { stamp: orrery_api::Stamp::Label, namespaces: None },
+            orrery_sequencer::Settings {
+                stamp: orrery_api::Stamp::Label,
+                namespaces: None,
+                wall_clock: Default::default(),
+            },
             orrery_sequencer::Metrics::default(),
             orrery_cache::Metrics::default(),
             stop.clone(),

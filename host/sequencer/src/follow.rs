@@ -198,8 +198,8 @@ impl Follower {
     /// Packs old bodies and trims the ring, beside the loop.
     fn keep_house(&mut self) {
         if self.settling.as_ref().is_none_or(JoinHandle::is_finished) {
-            let reader = self.view.reader();
-            self.settling = Some(tokio::task::spawn_blocking(move || reader.settle(std::time::Instant::now())));
+            let (reader, now) = (self.view.reader(), tokio::time::Instant::now().into_std());
+            self.settling = Some(tokio::task::spawn_blocking(move || reader.settle(now)));
         }
         let log = self.shared.log.read().unwrap_or_else(PoisonError::into_inner);
         for (name, state) in self.shared.clusters.write().unwrap_or_else(PoisonError::into_inner).iter_mut() {

@@ -17,4 +17,4 @@ mod view;
 
 pub use metrics::Metrics;
 pub use resource::{ClusterPhase, ClusterState, LogAtError, Owner, Resource};
-pub use sequencer::{NotReady, Sequencer, Settings};
+pub use sequencer::{NotReady, Sequencer, Settings, WallClock};

@@ -1,13 +1,14 @@
 //! The resources that are served: each begins at its first use.
 
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use orrery_api::{GroupResource, Gvr, Naming, Stamp};
 use orrery_cache::Budget;
 use orrery_fleet::Fleet;
-use orrery_markers::MarkerStore;
+use orrery_markers::{MarkerStore, UnixMicros};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
@@ -31,7 +32,13 @@ pub struct Settings {
     pub stamp: Stamp,
     /// Observe these namespaces one by one; all where absent.
     pub namespaces: Option<Vec<String>>,
+    /// What a term of markers begins with.
+    pub wall_clock: WallClock,
 }
+
+/// Tells the time of day. [`Default`] is the machine's; a simulation brings one that it can step.
+#[derive(Clone)]
+pub struct WallClock(Arc<dyn Fn() -> SystemTime + Send + Sync>);
 
 /// Why a resource is not served now.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -136,6 +143,32 @@ impl Sequencer {
     }
 }
 
+// === impl WallClock ===
+
+impl WallClock {
+    /// A clock that says what `now` does.
+    pub fn new(now: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
+        Self(Arc::new(now))
+    }
+
+    pub(crate) fn now(&self) -> UnixMicros {
+        let since = (self.0)().duration_since(UNIX_EPOCH).unwrap_or_default();
+        UnixMicros(since.as_micros().try_into().unwrap_or(u64::MAX))
+    }
+}
+
+impl Default for WallClock {
+    fn default() -> Self {
+        Self::new(SystemTime::now)
+    }
+}
+
+impl fmt::Debug for WallClock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("WallClock").field(&self.now().0).finish()
+    }
+}
+
 // === impl Slot ===
 
 impl Slot {
@@ -146,7 +179,7 @@ impl Slot {
 
     fn unwatched_for(&self) -> Option<Duration> {
         match &*self.phase.borrow() {
-            Phase::Ready(resource) => resource.reader().unwatched_for(std::time::Instant::now()),
+            Phase::Ready(resource) => resource.reader().unwatched_for(tokio::time::Instant::now().into_std()),
             Phase::Loading | Phase::Failed(_) => None,
         }
     }

@@ -1,7 +1,6 @@
 //! What clients of one served version are shown of a log that several versions share.
 
 use std::collections::HashMap;
-use std::time::Instant;
 
 use orrery_api::{ClusterName, ObjectKey};
 use orrery_cache::{Apply, BaseObject, NotShown, Reader, Writer};
@@ -47,7 +46,7 @@ impl View {
 
     /// Applies `batch`, of which it shows what clusters have that serve its version.
     pub(crate) fn apply(&mut self, batch: Vec<Apply>, serves: impl Fn(&ClusterName) -> bool) -> Vec<NotShown> {
-        let now = Instant::now();
+        let now = tokio::time::Instant::now().into_std();
         if self.left_out.is_empty() && batch.iter().all(|step| cluster_of(step).is_none_or(&serves)) {
             return self.writer.apply(batch, now);
         }

@@ -2,6 +2,7 @@
 //! counts are meant to be compared, seconds are those of this machine.
 
 mod client;
+mod fleet;
 mod markers;
 mod reads;
 mod report;
@@ -25,6 +26,9 @@ struct Arguments {
     /// Only this of `reads`; may be given again
     #[arg(long, value_name = "PART")]
     part: Vec<reads::Part>,
+    /// With `fleet`: see too that memory does not grow over ten minutes, after six that fill the ring; for each fleet
+    #[arg(long)]
+    soak: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -33,6 +37,8 @@ enum Name {
     Reads,
     /// Records sequenced, and a log read back
     Markers,
+    /// Large fleets of simulated members
+    Fleet,
 }
 
 #[tokio::main]
@@ -56,6 +62,7 @@ async fn main() -> anyhow::Result<()> {
 async fn run(name: Name, arguments: &Arguments) -> anyhow::Result<Outcome> {
     match name {
         Name::Reads => reads::run(arguments.quick, &arguments.part).await,
+        Name::Fleet => fleet::run(arguments.quick, arguments.soak).await,
         Name::Markers => Ok(Outcome { figures: markers::run().await?, failed: Vec::new() }),
     }
 }

@@ -6,9 +6,9 @@ mod clusters;
 mod delay;
 mod lists;
 mod memory;
-mod pod;
+pub(crate) mod pod;
 mod restart;
-mod watching;
+pub(crate) mod watching;
 mod writes;
 
 use std::time::Duration;
@@ -122,7 +122,7 @@ async fn bounded<T>(limit: Duration, measured: impl Future<Output = Result<T>>) 
 }
 
 /// CPU time that a process has used, its own and the system's for it.
-fn cpu_seconds(pid: u32) -> Result<f64> {
+pub(crate) fn cpu_seconds(pid: u32) -> Result<f64> {
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).context("the host runs")?;
     // The second field is the program's name in brackets and may hold anything.
     let fields = stat.rsplit_once(')').context("a stat has a name")?.1.split_ascii_whitespace();
@@ -136,7 +136,7 @@ fn tail(log: &str) -> String {
     lines[lines.len().saturating_sub(20)..].join("\n")
 }
 
-fn load_average() -> String {
+pub(crate) fn load_average() -> String {
     std::fs::read_to_string("/proc/loadavg").map_or_else(|_| "unknown".to_owned(), |text| text.trim().to_owned())
 }
 

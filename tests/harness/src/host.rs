@@ -179,6 +179,11 @@ impl Host {
         Client::from_kubeconfig(&self.kubeconfig())
     }
 
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.process.pid()
+    }
+
     /// Its process, for signals and memory.
     pub fn process(&mut self) -> &mut Process {
         &mut self.process

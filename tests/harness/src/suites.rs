@@ -96,6 +96,13 @@ pub(crate) const SUITES: &[Suite] = &[
         steps: &[Step::Tests("host/stores", &["--include-ignored"])],
     },
     Suite {
+        name: "sim",
+        about: "the whole host in one process against simulated members, by 300 seeds",
+        minutes: 1,
+        runs: Runs::Always,
+        steps: &[Step::Tests("tests/sim", &["--nocapture"])],
+    },
+    Suite {
         name: "real",
         about: "the host over real clusters, and every fault done to them",
         minutes: 5,
@@ -108,6 +115,13 @@ pub(crate) const SUITES: &[Suite] = &[
         minutes: 3,
         runs: Runs::Always,
         steps: &[Step::Programs, Step::Tests("tests/compat", &[TESTS_AT_ONCE])],
+    },
+    Suite {
+        name: "sim-long",
+        about: "the same by 10,000 seeds",
+        minutes: 30,
+        runs: Runs::Named,
+        steps: &[Step::Tests("tests/sim", &["--ignored", "--nocapture"])],
     },
     Suite {
         name: "minors",

@@ -17,11 +17,12 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("orrery-auth", &["fleet", "api"]),
     ("orrery-rest", &["auth", "cache", "sequencer", "fleet", "markers", "api"]),
     ("orrery-cli", &["api"]),
+    ("orrery-sim", &["api"]),
     ("orrery", &["api", "markers", "stores", "fleet", "cache", "sequencer", "auth", "rest", "cli"]),
 ];
 
-/// What tests of a crate may use beyond that: the memory store and its contract.
-const ALLOWED_IN_TESTS: &[&str] = &["orrery-stores"];
+/// What tests of a crate may use beyond that: the memory store and its contract, and simulated members.
+const ALLOWED_IN_TESTS: &[&str] = &["orrery-stores", "orrery-sim"];
 
 #[derive(Deserialize)]
 struct Metadata {

@@ -6,6 +6,7 @@ use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use orrery_auth::Identity;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsAcceptor;
@@ -44,6 +45,22 @@ pub(super) async fn run(
         Err(_) => return tracing::debug!(%peer, "TLS handshake took too long"),
     };
     let identity = identity_of(&tls, peer).map(Arc::new);
+    if let Err(error) = converse(tls, identity, service, close).await {
+        tracing::debug!(%peer, error, "connection ended");
+    }
+}
+
+/// Answers what comes on `stream` from who it is known to be, to the stream's end.
+pub(super) async fn converse<S>(
+    stream: S,
+    identity: Option<Arc<Identity>>,
+    service: Arc<Service>,
+    close: CancellationToken,
+) -> Result<(), Box<dyn std::error::Error + Send + Sync>>
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    let settings = service.settings();
     let mut builder = auto::Builder::new(TokioExecutor::new());
     builder
         .http1()
@@ -64,7 +81,7 @@ pub(super) async fn run(
         async move { Ok::<_, std::convert::Infallible>(service.answer(request, identity).await) }
     });
     metrics.connections.inc();
-    let connection = builder.serve_connection_with_upgrades(TokioIo::new(tls), handler);
+    let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), handler);
     tokio::pin!(connection);
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
@@ -73,10 +90,8 @@ pub(super) async fn run(
             connection.await
         }
     };
-    if let Err(error) = ended {
-        tracing::debug!(%peer, error, "connection ended");
-    }
     metrics.connections.dec();
+    ended
 }
 
 /// Who the peer is by its certificate, which the handshake has verified.

@@ -13,7 +13,6 @@ use tokio::time::Instant;
 use tracing::{info, warn};
 
 use super::apply::apply_of;
-use super::commit::now_micros;
 use super::gather::{Gathering, Listed, Next, Recovering, State};
 use super::{BATCH_MAX, Stopped, Task};
 use crate::resource::{ClusterPhase, ClusterState};
@@ -119,6 +118,10 @@ impl Task {
                 }
             }
         }
+        // Their tries go on, but what is said from here on is sequenced: only a list can bring back who is away.
+        for away in gathered.iter().filter(|gathering| gathering.has_failed_to_resume()) {
+            self.ingests.begin(&away.member, orrery_fleet::Start::Fresh);
+        }
         Ok(gathered)
     }
 
@@ -143,7 +146,8 @@ impl Task {
         if known.is_empty() && !beginning.begun {
             self.begin_cache(&mut beginning, old_head);
         }
-        self.stage(None, |log, effects| log.begin_term(now_micros(), effects));
+        let now = self.inner.settings.wall_clock.now();
+        self.stage(None, |log, effects| log.begin_term(now, effects));
         self.sequence_known(known, &mut beginning, old_head).await?;
         self.stage_away();
         self.stage(None, |log, effects| log.pass_on(effects));

@@ -1,9 +1,10 @@
 //! Durable first, then visible.
 
 use std::sync::PoisonError;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
-use orrery_markers::{AppendError, Segment, UnixMicros};
+use orrery_markers::{AppendError, Segment};
+use tokio::time::Instant;
 use tracing::{error, warn};
 
 use super::{Stopped, Task};
@@ -18,9 +19,10 @@ impl Task {
     /// Makes what is staged durable, however long the store needs, and shows it. While the store refuses, readers keep the
     /// last head, and members' watches wait.
     pub(super) async fn commit(&mut self) -> Result<(), Stopped> {
+        let now = self.inner.settings.wall_clock.now();
         let segments = {
             let mut log = self.shared.log.write().unwrap_or_else(PoisonError::into_inner);
-            if log.has_staged() { log.pack(now_micros()) } else { Vec::new() }
+            if log.has_staged() { log.pack(now) } else { Vec::new() }
         };
         for segment in &segments {
             self.append(segment).await?;
@@ -77,10 +79,4 @@ impl Task {
             wait = (wait * 2).min(RETRY_MAX);
         }
     }
-}
-
-/// The wall clock.
-pub(super) fn now_micros() -> UnixMicros {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    UnixMicros(since.as_micros().try_into().unwrap_or(u64::MAX))
 }

@@ -110,6 +110,11 @@ impl Gathering {
         matches!(self.state, State::Replayed(_) | State::Listed(_) | State::Away(_))
     }
 
+    /// Whether it was asked to resume, and is away.
+    pub(super) fn has_failed_to_resume(&self) -> bool {
+        self.resume.is_some() && matches!(self.state, State::Away(_))
+    }
+
     /// When a replay has taken too long.
     pub(super) fn deadline(&self) -> Option<Instant> {
         match &self.state {

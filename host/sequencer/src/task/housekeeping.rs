@@ -2,14 +2,14 @@
 
 use std::collections::VecDeque;
 use std::sync::PoisonError;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use orrery_markers::{Log, Marker, UnixMicros};
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 use tracing::warn;
 
 use super::Task;
-use super::commit::now_micros;
 
 /// How long deletions keep their names, and segments stay as they were written: the ring's five minutes and the minute
 /// that a restart goes back.
@@ -77,8 +77,8 @@ impl Task {
     fn settle_cache(&mut self) {
         let settling = &mut self.housekeeping.settling;
         if settling.as_ref().is_none_or(JoinHandle::is_finished) {
-            let reader = self.view.reader();
-            *settling = Some(tokio::task::spawn_blocking(move || reader.settle(Instant::now())));
+            let (reader, now) = (self.view.reader(), Instant::now().into_std());
+            *settling = Some(tokio::task::spawn_blocking(move || reader.settle(now)));
         }
     }
 
@@ -103,7 +103,9 @@ impl Task {
             return;
         }
         let (store, name, naming) = (self.inner.store.clone(), self.label.resource.clone(), self.shared.naming);
-        let before = UnixMicros(now_micros().0.saturating_sub(KEPT.as_micros().try_into().unwrap_or(u64::MAX)));
+        let before = UnixMicros(
+            self.inner.settings.wall_clock.now().0.saturating_sub(KEPT.as_micros().try_into().unwrap_or(u64::MAX)),
+        );
         self.housekeeping.folding = Some(tokio::spawn(async move {
             let stored = store
                 .load(&name)

@@ -8,7 +8,7 @@ use crate::suites::{Counts, Outcome, Runs, SUITES, chosen};
 
 #[derive(Debug, Args)]
 pub(super) struct Test {
-    /// Names of suites; without one unit, contract, real and compat run
+    /// Names of suites; without one unit, contract, sim, real and compat run
     #[arg(value_name = "SUITE")]
     suites: Vec<String>,
     /// Print all suites with the minutes that each takes

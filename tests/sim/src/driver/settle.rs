@@ -1,0 +1,78 @@
+use std::time::Duration;
+
+use orrery_sim::{Mode, Pace, WatchLists};
+use serde_json::Value;
+use tokio::time::sleep;
+
+use super::Driver;
+use crate::client::Gone;
+use crate::laws::{Fact, Item, View, difference};
+use crate::truth::{Expected, Subject};
+
+/// By then every client has what the members hold: a restarted host waits 15 s for silent members, a broken watch 10 s
+/// between tries, a slow reader a minute, and the append of a failing store some seconds each.
+const REST_MAX: Duration = Duration::from_secs(900);
+
+// === impl Driver ===
+
+impl Driver {
+    /// Ends all faults, and waits until every client has what the members hold.
+    pub(super) async fn settle(&mut self) -> Result<(), String> {
+        self.note(format_args!("all faults end"));
+        for site in &self.sites {
+            site.cluster.set_mode(Mode::Serving);
+            site.cluster.set_pace(Pace::default());
+            site.cluster.set_watch_lists(WatchLists::Understood);
+            site.cluster.repeat(0);
+            for subject in self.subjects.iter().filter(|subject| !site.cluster.serves(subject.gvr())) {
+                site.cluster.define(subject.kind.clone());
+            }
+        }
+        let begun = tokio::time::Instant::now();
+        while let Some(difference) = self.difference() {
+            self.judge()?;
+            if begun.elapsed() > REST_MAX {
+                return Err(format!("member-faithful: after {} s of rest: {difference}", REST_MAX.as_secs()));
+            }
+            sleep(Duration::from_secs(1)).await;
+        }
+        self.note(format_args!("all clients have all after {} s", begun.elapsed().as_secs()));
+        for subject in self.subjects.clone() {
+            self.look(&subject).await?;
+        }
+        Ok(())
+    }
+
+    /// How some client differs from what the members hold.
+    fn difference(&self) -> Option<String> {
+        let members = self.members();
+        self.watchers.iter().find_map(|(scope, known)| {
+            let subject = self.subjects.iter().find(|subject| *subject.gvr() == scope.gvr)?;
+            let Some((marker, view)) = known.get() else { return Some(format!("{scope:?} has no list")) };
+            let expected = Expected::of(&members, subject, |cluster, key| scope.selects(cluster, key));
+            difference(&view, &expected).map(|how| format!("{scope:?} at {marker}: {how}"))
+        })
+    }
+
+    /// Lists once more, and reads each object by its name: all say the same.
+    async fn look(&mut self, subject: &Subject) -> Result<(), String> {
+        let gone = |_: Gone| "promise: the host ended a request".to_owned();
+        let (code, body) = self.address.get(&subject.gvr().path()).await.map_err(gone)?;
+        let list: Value = serde_json::from_slice(&body).unwrap_or_default();
+        let view: View = list["items"].as_array().into_iter().flatten().filter_map(Item::read).collect();
+        let expected = Expected::of(&self.members(), subject, |_, _| true);
+        if let Some(how) = difference(&view, &expected).filter(|_| code == 200).or((code != 200).then(String::new)) {
+            return Err(format!("member-faithful: the last list is {code}: {how}"));
+        }
+        for (key, item) in view {
+            let path = format!("{}/{}", subject.gvr().path_in(&key.namespace), key.name);
+            let (code, body) = self.address.get(&path).await.map_err(gone)?;
+            let read = serde_json::from_slice(&body).ok().and_then(|object| Item::read(&object));
+            if code != 200 || read.as_ref() != Some(&(key.clone(), item.clone())) {
+                return Err(format!("unique: GET of {key} is {code} {read:?}, the list has {item:?}"));
+            }
+            self.laws.fact(subject.gvr(), item.marker, &Fact::State(key, item));
+        }
+        Ok(())
+    }
+}
