@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::SystemTime;
 
-use orrery_api::{ClusterName, Gvr, ObjectKey, Uid};
+use orrery_api::{ClusterName, Gvr, Naming, ObjectKey, Uid};
 use orrery_cache::{Object, Reader};
 use orrery_fleet::AwayReason;
-use orrery_markers::{CorruptLog, Log, Marker, MarkerStore, MemberVersion, StoreError};
+use orrery_markers::{ClusterLog, CorruptLog, Log, Marker, MarkerStore, MemberVersion, StoreError};
 use tokio::time::Instant;
 
 /// A resource that is served. A cheap handle.
@@ -118,6 +118,15 @@ impl Resource {
             Some(ClusterPhase::Away { reason }) => Owner::Away { cluster, key, reason: reason.clone() },
             _ => Owner::Nobody,
         }
+    }
+
+    /// Whether `served` shows the last state of an object that its cluster has lost, because all other clusters that hold
+    /// the name are deleting it (design 2.6).
+    pub fn shows_last_state(&self, served: &ObjectKey) -> bool {
+        let log = self.log();
+        let has_lost =
+            |(cluster, key)| log.cluster(&cluster).is_none_or(|part: &ClusterLog| part.object_at(&key).is_none());
+        self.shared.naming == Naming::Same && log.owner(served).is_some_and(has_lost)
     }
 
     /// The object that is served as `served`, once the cache has it at `version` or later: a read by name is never older

@@ -49,9 +49,9 @@ impl Dice {
         choices[0].1
     }
 
-    /// Mostly short, sometimes long: up to 100 ms, 3 s or 90 s.
+    /// Mostly short, sometimes long: up to 100 ms, 3 s, 90 s, or longer than events are kept.
     pub(crate) fn pause(&mut self) -> Duration {
-        let most = self.weighted(&[(4, 1), (4, 100), (6, 3_000), (1, 20_000), (1, 90_000)]);
+        let most = self.weighted(&[(40, 1), (40, 100), (60, 3_000), (10, 20_000), (10, 90_000), (1, 800_000)]);
         Duration::from_millis(self.within(0..most))
     }
 }

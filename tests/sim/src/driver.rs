@@ -33,9 +33,9 @@ pub struct Plan {
 pub(crate) struct Driver {
     dice: Dice,
     plan: Plan,
-    sites: Vec<Site>,
+    pub(crate) sites: Vec<Site>,
     subjects: Vec<Subject>,
-    truth: Truth,
+    pub(crate) truth: Truth,
     laws: Laws,
     clock: Clock,
     store: Store,
@@ -45,6 +45,8 @@ pub(crate) struct Driver {
     /// Either the clock is set back in this run or the store is lost: only both together may break a law.
     clock_goes_back: bool,
     cache_bytes: u64,
+    /// Whether members are observed namespace by namespace.
+    by_namespace: bool,
     host: Option<Host>,
     address: Address,
     watchers: Vec<(Scope, Known)>,
@@ -55,9 +57,9 @@ pub(crate) struct Driver {
 }
 
 /// A member, and what the driver keeps of it.
-struct Site {
-    name: ClusterName,
-    cluster: Cluster,
+pub(crate) struct Site {
+    pub(crate) name: ClusterName,
+    pub(crate) cluster: Cluster,
     joined: bool,
     /// Whether it may not answer in time.
     is_sick: bool,
@@ -78,11 +80,22 @@ impl Driver {
             1 => subjects.push(Subject::widgets()),
             _ => {}
         }
-        let sites = (0..dice.within(1..4)).map(|number| Site::new(number, &subjects)).collect();
+        let members = dice.within(1..4);
         let store_fails = dice.once_in(2);
+        let clock_goes_back = dice.once_in(2);
+        let cache_bytes = *dice.pick(&[1 << 30, 1 << 30, 1 << 20, 64 << 10]);
+        let by_namespace = dice.once_in(6);
+        let minor = *dice.pick(&[37, 37, 35, 33]);
+        let driver = Self::of(members, subjects, store_fails, dice);
+        driver.sites.iter().for_each(|site| site.cluster.set_minor(minor));
+        Self { plan: *plan, clock_goes_back, cache_bytes, by_namespace, ..driver }
+    }
+
+    /// A driver of so many members that does nothing by itself.
+    pub(crate) fn of(members: u64, subjects: Vec<Subject>, store_fails: bool, mut dice: Dice) -> Self {
         let mut driver = Self {
-            plan: *plan,
-            sites,
+            plan: Plan { steps: 0, loud: false },
+            sites: (0..members).map(|number| Site::new(number, &subjects)).collect(),
             subjects,
             truth: Truth::default(),
             laws: Laws::default(),
@@ -90,8 +103,9 @@ impl Driver {
             store: new_store(MemoryStore::new(), store_fails, &mut dice),
             store_fails,
             backup: None,
-            clock_goes_back: dice.once_in(2),
-            cache_bytes: *dice.pick(&[1 << 30, 1 << 30, 1 << 20, 64 << 10]),
+            clock_goes_back: false,
+            cache_bytes: 1 << 30,
+            by_namespace: false,
             host: None,
             address: Address::default(),
             watchers: Vec::new(),
@@ -126,7 +140,7 @@ impl Driver {
         self.trace
     }
 
-    fn judge(&self) -> Result<(), String> {
+    pub(crate) fn judge(&self) -> Result<(), String> {
         self.laws.violation().map_or(Ok(()), Err)
     }
 
@@ -163,9 +177,11 @@ impl Driver {
         }
     }
 
-    fn start_host(&mut self) {
+    pub(crate) fn start_host(&mut self) {
         self.started = Instant::now();
-        self.sites.iter().filter(|site| site.is_sick || site.is_armed).for_each(|site| self.laws.doubt(&site.name));
+        let may_be_away =
+            |site: &&Site| site.is_sick || site.is_armed || site.cluster.mode() != orrery_sim::Mode::Serving;
+        self.sites.iter().filter(may_be_away).for_each(|site| self.laws.doubt(&site.name));
         self.laws.count(|tally| tally.starts += 1);
         let host = Host::start(Setup {
             members: self.members(),
@@ -173,12 +189,17 @@ impl Driver {
             clock: self.clock.clone(),
             seed: self.dice.next(),
             cache_bytes: self.cache_bytes,
+            namespaces: self.by_namespace.then(|| vec!["a".to_owned(), "b".to_owned()]),
         });
         self.address.set(Some(&host));
         self.host = Some(host);
     }
 
-    fn kill_host(&mut self) {
+    pub(crate) fn doubt_all(&self) {
+        self.sites.iter().for_each(|site| self.laws.doubt(&site.name));
+    }
+
+    pub(crate) fn kill_host(&mut self) {
         self.address.set(None);
         if let Some(host) = self.host.take() {
             host.kill();

@@ -48,6 +48,7 @@ pub(crate) struct Setup {
     pub(crate) clock: Clock,
     pub(crate) seed: u64,
     pub(crate) cache_bytes: u64,
+    pub(crate) namespaces: Option<Vec<String>>,
 }
 
 /// The store as one life sees it: a host that has died writes no more.
@@ -72,7 +73,7 @@ impl Host {
         let clock = setup.clock;
         let settings = orrery_sequencer::Settings {
             stamp: Stamp::Label,
-            namespaces: None,
+            namespaces: setup.namespaces,
             wall_clock: WallClock::new(move || clock.now()),
         };
         let sequencer = Sequencer::new(

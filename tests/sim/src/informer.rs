@@ -53,6 +53,8 @@ pub(crate) struct Replay {
     highest: u64,
     /// For each uid the place of the last state seen among all that it had.
     places: HashMap<String, usize>,
+    /// How often the host had lost its memory when they were noted.
+    relapses: u64,
     /// Views of the past, to go back to.
     past: Vec<(u64, View)>,
 }
@@ -337,6 +339,10 @@ impl Informer {
     fn shown(&mut self, key: &ObjectKey, item: &Item) {
         self.laws.fact(&self.scope.gvr, item.marker, &Fact::State(key.clone(), item.clone()));
         self.laws.is_real(&self.truth, key, item);
+        if self.state.relapses != self.laws.relapses() {
+            self.state.relapses = self.laws.relapses();
+            self.state.places.clear();
+        }
         let place = self.state.places.entry(item.uid.clone()).or_default();
         match self.truth.place(&item.uid, &item.text, *place) {
             Some(now) => *place = now,

@@ -8,7 +8,7 @@ use orrery_api::{ClusterName, Gvr, ObjectKey};
 use serde_json::Value;
 
 use crate::Tally;
-use crate::truth::{Expected, Truth};
+use crate::truth::{Expected, Held, Holders, Truth};
 
 /// What all clients report to.
 #[derive(Clone, Default)]
@@ -22,6 +22,8 @@ struct Ledger {
     /// Clusters that may have been away when the host began a resource: lists from there on lack their objects, and
     /// clients that knew them are told nothing until they are back (ADDED) or were lost (410).
     doubted: BTreeSet<String>,
+    /// How often the host came back without all that it had told: it may then show again what a member went through.
+    relapses: u64,
     tally: Tally,
 }
 
@@ -63,6 +65,14 @@ impl Laws {
 
     pub(crate) fn doubt(&self, cluster: &ClusterName) {
         self.ledger().doubted.insert(cluster.to_string());
+    }
+
+    pub(crate) fn relapse(&self) {
+        self.ledger().relapses += 1;
+    }
+
+    pub(crate) fn relapses(&self) -> u64 {
+        self.ledger().relapses
     }
 
     pub(crate) fn is_doubted(&self, cluster: &str) -> bool {
@@ -155,12 +165,15 @@ pub(crate) fn difference(view: &View, expected: &Expected) -> Option<String> {
             missing.chain(surplus.map(|shown| format!("shown {shown:?}, not held"))).collect()
         }
         Expected::Shared(expected) => {
-            let is_shown = |(key, holders): &(&ObjectKey, &BTreeMap<String, (String, String)>)| {
+            let is_shown = |(key, holders): &(&ObjectKey, &Holders)| {
                 let Some(item) = view.get(*key) else { return false };
                 let mut shown: Vec<&str> = item.holders.split(',').collect();
                 shown.sort_unstable();
-                let state = holders.get(&item.cluster);
-                state == Some(&(item.uid.clone(), item.text.clone())) && shown.into_iter().eq(holders.keys())
+                let is_state = |held: &Held| (&held.uid, &held.text) == (&item.uid, &item.text);
+                // Where all that is left is on its way out, the last state stays shown, whoever's it was.
+                let is_due =
+                    holders.get(&item.cluster).is_some_and(is_state) || holders.values().all(|held| held.terminating);
+                is_due && shown.into_iter().eq(holders.keys())
             };
             let missing = expected.iter().filter(|held| !is_shown(held));
             let surplus = view.iter().filter(|(key, _)| !expected.contains_key(key));

@@ -17,11 +17,13 @@ mod driver;
 mod host;
 mod informer;
 mod laws;
+mod stage;
 mod truth;
 
 use std::time::Duration;
 
 pub use driver::Plan;
+pub use stage::{Stage, config_maps, namespaces, widgets};
 
 use dice::Dice;
 use driver::Driver;

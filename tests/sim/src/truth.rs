@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use orrery_api::{ClusterName, Gvr, Naming, ObjectKey};
-use orrery_sim::{Cluster, Kind, Template};
+use orrery_sim::{Cluster, Kind, State, Template};
 
 /// A kind that the simulation uses.
 #[derive(Clone, Debug)]
@@ -37,7 +37,18 @@ pub(crate) struct Origin {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Expected {
     Each(BTreeMap<String, String>),
-    Shared(BTreeMap<ObjectKey, BTreeMap<String, (String, String)>>),
+    Shared(BTreeMap<ObjectKey, Holders>),
+}
+
+/// The members that hold one name, each with the state of its object.
+pub(crate) type Holders = BTreeMap<String, Held>;
+
+/// One member's object of a name that several may hold.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Held {
+    pub(crate) uid: String,
+    pub(crate) text: String,
+    pub(crate) terminating: bool,
 }
 
 // === impl Subject ===
@@ -130,9 +141,10 @@ impl Expected {
         if subject.naming != Naming::Same {
             return Self::Each(all.map(|(_, _, state)| (state.uid.to_string(), state.text.to_string())).collect());
         }
-        let mut shared: BTreeMap<ObjectKey, BTreeMap<String, (String, String)>> = BTreeMap::new();
+        let mut shared: BTreeMap<ObjectKey, Holders> = BTreeMap::new();
         for (name, key, state) in all {
-            let holder = (state.uid.to_string(), state.text.to_string());
+            let State { uid, text, terminating, .. } = state;
+            let holder = Held { uid: uid.to_string(), text: text.to_string(), terminating };
             shared.entry(key).or_default().insert(name.to_string(), holder);
         }
         Self::Shared(shared)

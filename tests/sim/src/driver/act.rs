@@ -274,6 +274,7 @@ impl Driver {
         self.kill_host();
         let older = self.backup.take().filter(|_| self.dice.once_in(2));
         self.note(format_args!("  with an older copy: {}", older.is_some()));
+        self.laws.relapse();
         self.store = new_store(older.unwrap_or_default(), self.store_fails, &mut self.dice);
         let down = down_time(&mut self.dice);
         self.down(down).await;

@@ -17,7 +17,7 @@ const REST_MAX: Duration = Duration::from_secs(900);
 
 impl Driver {
     /// Ends all faults, and waits until every client has what the members hold.
-    pub(super) async fn settle(&mut self) -> Result<(), String> {
+    pub(crate) async fn settle(&mut self) -> Result<(), String> {
         self.note(format_args!("all faults end"));
         for site in &self.sites {
             site.cluster.set_mode(Mode::Serving);
@@ -29,7 +29,7 @@ impl Driver {
             }
         }
         let begun = tokio::time::Instant::now();
-        while let Some(difference) = self.difference() {
+        while let Some(difference) = self.difference().await {
             self.judge()?;
             if begun.elapsed() > REST_MAX {
                 return Err(format!("member-faithful: after {} s of rest: {difference}", REST_MAX.as_secs()));
@@ -43,30 +43,45 @@ impl Driver {
         Ok(())
     }
 
-    /// How some client differs from what the members hold.
-    fn difference(&self) -> Option<String> {
+    /// How some client, or a list of now, differs from what the members hold.
+    async fn difference(&self) -> Option<String> {
         let members = self.members();
-        self.watchers.iter().find_map(|(scope, known)| {
+        for (scope, known) in &self.watchers {
             let subject = self.subjects.iter().find(|subject| *subject.gvr() == scope.gvr)?;
             let Some((marker, view)) = known.get() else { return Some(format!("{scope:?} has no list")) };
             let expected = Expected::of(&members, subject, |cluster, key| scope.selects(cluster, key));
-            difference(&view, &expected).map(|how| format!("{scope:?} at {marker}: {how}"))
-        })
+            if let Some(how) = difference(&view, &expected) {
+                return Some(format!("{scope:?} at {marker}: {how}"));
+            }
+        }
+        for subject in &self.subjects {
+            let listed = match self.list(subject).await {
+                Ok(view) => difference(&view, &Expected::of(&members, subject, |_, _| true)),
+                Err(how) => Some(how),
+            };
+            if let Some(how) = listed {
+                return Some(format!("the list of {}: {how}", subject.gvr()));
+            }
+        }
+        None
     }
 
-    /// Lists once more, and reads each object by its name: all say the same.
-    async fn look(&mut self, subject: &Subject) -> Result<(), String> {
-        let gone = |_: Gone| "promise: the host ended a request".to_owned();
-        let (code, body) = self.address.get(&subject.gvr().path()).await.map_err(gone)?;
+    async fn list(&self, subject: &Subject) -> Result<View, String> {
+        let answer = self.address.get(&subject.gvr().path()).await;
+        let (code, body) = answer.map_err(|_: Gone| "the host ended the request".to_owned())?;
         let list: Value = serde_json::from_slice(&body).unwrap_or_default();
-        let view: View = list["items"].as_array().into_iter().flatten().filter_map(Item::read).collect();
-        let expected = Expected::of(&self.members(), subject, |_, _| true);
-        if let Some(how) = difference(&view, &expected).filter(|_| code == 200).or((code != 200).then(String::new)) {
-            return Err(format!("member-faithful: the last list is {code}: {how}"));
+        if code != 200 {
+            return Err(format!("it is {code}: {list}"));
         }
-        for (key, item) in view {
+        Ok(list["items"].as_array().into_iter().flatten().filter_map(Item::read).collect())
+    }
+
+    /// Reads each object by its name: it is as the list shows it.
+    async fn look(&mut self, subject: &Subject) -> Result<(), String> {
+        for (key, item) in self.list(subject).await? {
             let path = format!("{}/{}", subject.gvr().path_in(&key.namespace), key.name);
-            let (code, body) = self.address.get(&path).await.map_err(gone)?;
+            let answer = self.address.get(&path).await;
+            let (code, body) = answer.map_err(|_: Gone| "promise: the host ended a request".to_owned())?;
             let read = serde_json::from_slice(&body).ok().and_then(|object| Item::read(&object));
             if code != 200 || read.as_ref() != Some(&(key.clone(), item.clone())) {
                 return Err(format!("unique: GET of {key} is {code} {read:?}, the list has {item:?}"));

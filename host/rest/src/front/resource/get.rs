@@ -122,7 +122,10 @@ impl Service {
             Ok(Found { object, member: member.clone(), key: key.clone(), warning })
         };
         match self.look(asked, &member, &key).await {
-            Look::Gone => Err(absent()),
+            Look::Gone => match resource.reader().get(&served).filter(|_| resource.shows_last_state(&served)) {
+                Some(object) => Ok(Found { object, member, key, warning: None }),
+                None => Err(absent()),
+            },
             Look::Nothing(reason) => stale(reason),
             Look::There { uid, version } => {
                 let deadline = Instant::now() + VERSION_WAIT;

@@ -1,0 +1,60 @@
+//! Faults of the host that the simulation found, each with all of its kind.
+
+use std::time::Duration;
+
+use orrery_api::ObjectKey;
+use orrery_sim::Mode;
+use orrery_simulation::{Stage, config_maps, namespaces};
+use tokio::time::sleep;
+
+/// Seed 8: it was asked to resume, and what it then said was taken by nobody.
+#[tokio::test(start_paused = true)]
+async fn a_member_that_fails_as_the_host_starts_is_back_once_it_answers() {
+    for mode in [Mode::Refusing, Mode::Silent, Mode::Failing(403), Mode::Failing(500)] {
+        let mut stage = Stage::new(2);
+        let key = ObjectKey::new("a", "n0");
+        stage.put(0, &config_maps(), &key);
+        stage.put(1, &config_maps(), &key);
+        stage.start();
+        stage.rest().await.unwrap();
+        stage.kill();
+        stage.member(0).set_mode(mode);
+        stage.start();
+        sleep(Duration::from_secs(20)).await;
+        stage.rest().await.unwrap_or_else(|broken| panic!("{mode:?}: {broken}"));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_member_whose_connections_break_as_the_host_starts_is_back_once_they_hold() {
+    for events in 0..6 {
+        let mut stage = Stage::new(2);
+        for name in ["n0", "n1", "n2"] {
+            stage.put(0, &config_maps(), &ObjectKey::new("a", name));
+        }
+        stage.start();
+        stage.rest().await.unwrap();
+        stage.put(0, &config_maps(), &ObjectKey::new("a", "n3"));
+        sleep(Duration::from_secs(1)).await;
+        stage.kill();
+        stage.member(0).cut_after(events);
+        stage.start();
+        stage.rest().await.unwrap_or_else(|broken| panic!("cut after {events} events: {broken}"));
+    }
+}
+
+/// Seeds 1673 and 1877: the list showed it, and GET answered 404.
+#[tokio::test(start_paused = true)]
+async fn a_name_that_stays_while_another_cluster_deletes_it_is_read_as_it_is_listed() {
+    let mut stage = Stage::new(2);
+    let key = ObjectKey::new("", "n0");
+    stage.put(0, &namespaces(), &key);
+    stage.put(1, &namespaces(), &key);
+    stage.start();
+    stage.rest().await.unwrap();
+    stage.terminate(1, &namespaces(), &key);
+    stage.member(0).delete(&namespaces(), std::slice::from_ref(&key));
+    stage.rest().await.unwrap();
+    stage.member(1).delete(&namespaces(), &[key]);
+    stage.rest().await.unwrap();
+}
