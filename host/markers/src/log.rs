@@ -232,6 +232,15 @@ impl Log {
         self.stage(Record::Term { marker }, false, effects);
     }
 
+    /// A marker at which nothing changes: it tells what was shown below it from what is shown from it on. Nothing where
+    /// no term has begun.
+    pub fn mark(&mut self, effects: &mut Vec<Effect>) {
+        let Some(head) = self.head() else { return };
+        let marker = head.next();
+        self.stage(Record::Term { marker }, false, effects);
+        effects.push(Effect { marker, what: Sight::Nothing });
+    }
+
     /// A change that a member's stream brought.
     pub fn change(&mut self, cluster: &ClusterName, change: Change, effects: &mut Vec<Effect>) -> Outcome {
         let part = self.part(cluster);
@@ -418,6 +427,14 @@ impl Log {
         term.last = marker;
     }
 
+    /// A term that begins where the last one ends goes on with it.
+    fn take_term(&mut self, marker: Marker) {
+        match self.terms.last_mut() {
+            Some(term) if term.last.next() == marker => term.last = marker,
+            _ => self.terms.push(Term { first: marker, last: marker }),
+        }
+    }
+
     fn stage(&mut self, record: Record, known: bool, effects: &mut Vec<Effect>) -> Option<ClusterName> {
         self.staged.push(Staged { record: record.clone(), known });
         self.take(record, effects)
@@ -426,7 +443,7 @@ impl Log {
     /// Moves the log by one record. Says to whom a `Same` name passes next, where it does.
     fn take(&mut self, record: Record, effects: &mut Vec<Effect>) -> Option<ClusterName> {
         if let Record::Term { marker } = record {
-            self.terms.push(Term { first: marker, last: marker });
+            self.take_term(marker);
         } else if let Some(marker) = record.marker() {
             self.extend_term(marker);
         }

@@ -5,7 +5,7 @@
 //!                                           ├──▶ each step with the body of that very state ──▶ view
 //!  members, in this version ────▶ arrived ──┘
 //! ```
-//! The leader is the version that was begun first. What it shows, this shows at the same marker, with the bodies that its
+//! The leader is the version that members prefer. What it shows, this shows at the same marker, with the bodies that its
 //! own watches bring; where they are behind, so is this version's head. Where they cannot be brought together in time it
 //! begins anew, and its clients list again.
 
@@ -60,6 +60,8 @@ pub(crate) struct Followed {
 pub(crate) struct Told {
     steps: Vec<Apply>,
     expired_before: Option<Marker>,
+    /// Versions of a cluster went back: those of states that came before may stand for others now.
+    has_rewound: bool,
 }
 
 /// Those who follow a log.
@@ -94,11 +96,11 @@ pub(crate) struct Follower {
 
 impl Followers {
     /// Tells all of them. Who cannot take it is told nothing more.
-    pub(crate) fn tell(&mut self, steps: &[Apply], expired_before: Option<Marker>) {
+    pub(crate) fn tell(&mut self, steps: &[Apply], expired_before: Option<Marker>, has_rewound: bool) {
         if self.0.is_empty() {
             return;
         }
-        let told = Arc::new(Told { steps: steps.to_vec(), expired_before });
+        let told = Arc::new(Told { steps: steps.to_vec(), expired_before, has_rewound });
         self.0.retain(|follower| follower.try_send(told.clone()).is_ok());
     }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use orrery_api::{GroupResource, Gvr, Naming, Stamp};
 use orrery_cache::Budget;
-use orrery_fleet::Fleet;
+use orrery_fleet::{Fleet, ResourceInfo};
 use orrery_markers::{MarkerStore, UnixMicros};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
@@ -130,16 +130,26 @@ impl Sequencer {
         if self.0.budget.is_over() && !put_down_idle(&mut slots) {
             return Err(NotReady::CacheFull);
         }
-        let stop = self.0.stop.child_token();
-        let (phase, leader) = match leader_of(&slots, &gvr.clock()) {
-            Some(leader) => (follow::spawn(self.0.clone(), &info, leader, stop.clone()), None),
-            None => {
-                let (phase, leader) = task::spawn(self.0.clone(), &info, stop.clone());
-                (phase, Some(leader))
-            }
+        let leading = task::leading_info(&self.0.fleet, gvr).unwrap_or_else(|| info.clone());
+        let leader = match leader_of(&slots, &gvr.clock()) {
+            Some(leader) => leader,
+            None => self.lead(&mut slots, &leading),
         };
-        slots.insert(gvr.clone(), Slot { phase: phase.clone(), stop, leader });
+        if let Some(slot) = slots.get(gvr) {
+            return Ok(slot.phase.clone());
+        }
+        let stop = self.0.stop.child_token();
+        let phase = follow::spawn(self.0.clone(), &info, leader, stop.clone());
+        slots.insert(gvr.clone(), Slot { phase: phase.clone(), stop, leader: None });
         Ok(phase)
+    }
+
+    /// Begins the version that writes the log.
+    fn lead(&self, slots: &mut HashMap<Gvr, Slot>, info: &ResourceInfo) -> Leader {
+        let stop = self.0.stop.child_token();
+        let (phase, leader) = task::spawn(self.0.clone(), info, stop.clone());
+        slots.insert(info.gvr.clone(), Slot { phase, stop, leader: Some(leader.clone()) });
+        leader
     }
 }
 

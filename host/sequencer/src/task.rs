@@ -50,6 +50,14 @@ pub(crate) fn served_info(fleet: &Fleet, gvr: &Gvr) -> Option<ResourceInfo> {
     fleet.members().iter().find_map(|member| member.discovery()?.find(gvr).cloned())
 }
 
+/// The version that writes the resource's log: the one that the first member which serves the resource prefers, whichever
+/// is asked for first. A version that follows may lack a member that the log has, so it must not become the one that
+/// leads, and is resumed from the log, when the host restarts.
+pub(crate) fn leading_info(fleet: &Fleet, gvr: &Gvr) -> Option<ResourceInfo> {
+    let clock = gvr.clock();
+    fleet.members().iter().find_map(|member| member.discovery()?.find_clocked(&clock).cloned())
+}
+
 /// Runs the resource until `stop`, or until it fails.
 pub(crate) fn spawn(
     inner: Arc<Inner>,
@@ -104,6 +112,8 @@ struct Task {
     waiting: Vec<Apply>,
     /// Watches that began before it end with what waits: something went that nobody has the last state of.
     expire_before: Option<Marker>,
+    /// Versions of a cluster went back with what waits: who follows must begin anew.
+    has_rewound: bool,
     housekeeping: Housekeeping,
     label: OfResource,
 }
@@ -136,6 +146,7 @@ impl Task {
             joins,
             waiting: Vec::new(),
             expire_before: None,
+            has_rewound: false,
             housekeeping: Housekeeping::default(),
             inner,
         };
@@ -174,6 +185,10 @@ impl Task {
                         self.observe(&cluster, observation);
                     }
                 }
+            }
+            if joining.is_some() {
+                // What a version showed before it began anew must not be taken for what it shows from here on.
+                self.stage(None, |log, effects| log.mark(effects));
             }
             self.commit().await?;
             if let Some(join) = joining.take() {
@@ -252,8 +267,22 @@ impl Task {
         if self.is_another(cluster, &identity) {
             self.stage(None, |log, effects| log.left(cluster, effects));
         }
+        self.has_rewound |= self.is_rewound(cluster, version, objects);
         self.sequence_list(cluster, version, identity, objects);
         self.set_phase(cluster, ClusterPhase::Live);
+    }
+
+    /// Whether the cluster's versions went back, so that one may stand for two states.
+    fn is_rewound(&self, cluster: &ClusterName, version: MemberVersion, objects: &[MemberObject]) -> bool {
+        let log = self.log();
+        let Some(part) = log.cluster(cluster) else { return false };
+        let is_other = |object: &MemberObject| {
+            part.object(&object.uid).is_some_and(|known| {
+                let is_again = !object.version.is_after(known.version);
+                known.version.is_after(object.version) || is_again && object.digest.differs_from(known.digest)
+            })
+        };
+        part.clock().is_some_and(|clock| clock.latest.is_after(version)) || objects.iter().any(is_other)
     }
 
     /// Sequences how a list differs from the log; the cluster takes part from then on.

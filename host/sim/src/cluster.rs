@@ -202,11 +202,11 @@ impl fmt::Debug for Cluster {
 
 impl World {
     pub(crate) fn served(&self, gvr: &Gvr) -> Option<&Table> {
-        self.tables.iter().find(|table| table.served && table.kind.gvr == *gvr)
+        self.tables.iter().find(|table| table.served && table.kind.is(gvr))
     }
 
     fn served_mut(&mut self, gvr: &Gvr) -> Option<&mut Table> {
-        self.tables.iter_mut().find(|table| table.served && table.kind.gvr == *gvr)
+        self.tables.iter_mut().find(|table| table.served && table.kind.is(gvr))
     }
 
     fn put(&mut self, gvr: &Gvr, key: &ObjectKey, text: &str, terminating: bool) -> Option<u64> {

@@ -141,19 +141,21 @@ impl World {
     fn discovery(&self, headers: &HeaderMap, core: bool) -> Response<Body> {
         let mut groups: Vec<Value> = Vec::new();
         for table in self.tables.iter().filter(|table| table.served && table.kind.gvr.group.is_empty() == core) {
-            let Gvr { group, version, .. } = &table.kind.gvr;
+            let group = &table.kind.gvr.group;
             let group = entry(
                 &mut groups,
                 |known| known["metadata"]["name"] == **group,
                 || json!({"metadata": {"name": &**group}, "versions": []}),
             );
             let versions = group["versions"].as_array_mut().expect("it was made an array");
-            let version = entry(
-                versions,
-                |known| known["version"] == **version,
-                || json!({"version": &**version, "resources": [], "freshness": "Current"}),
-            );
-            version["resources"].as_array_mut().expect("it was made an array").push(table.kind.discovery());
+            for name in table.kind.versions() {
+                let version = entry(
+                    versions,
+                    |known| known["version"] == **name,
+                    || json!({"version": &**name, "resources": [], "freshness": "Current"}),
+                );
+                version["resources"].as_array_mut().expect("it was made an array").push(table.kind.discovery(name));
+            }
         }
         let text = json!({
             "kind": "APIGroupDiscoveryList",

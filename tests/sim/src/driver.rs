@@ -73,11 +73,12 @@ pub(crate) struct Site {
 
 impl Driver {
     pub(crate) fn new(mut dice: Dice, plan: &Plan) -> Self {
-        let second = dice.within(0..3);
+        let second = dice.within(0..4);
         let mut subjects = vec![Subject::config_maps()];
         match second {
             0 => subjects.push(Subject::namespaces()),
             1 => subjects.push(Subject::widgets()),
+            2 => subjects.push(Subject::moons()),
             _ => {}
         }
         let members = dice.within(1..4);
@@ -159,8 +160,11 @@ impl Driver {
                 parts.push(Part::Namespace("a"));
                 parts.push(Part::Cluster(self.sites[0].name.clone()));
             }
-            for part in parts {
-                let scope = Scope { gvr: subject.gvr().clone(), part };
+            let scopes = subject
+                .versions()
+                .into_iter()
+                .flat_map(|gvr| parts.clone().into_iter().map(move |part| Scope { gvr: gvr.clone(), part }));
+            for scope in scopes {
                 let known = Known::default();
                 let informer = Informer {
                     scope: scope.clone(),

@@ -64,6 +64,13 @@ impl Subject {
         Self { kind, naming: Naming::Unique }
     }
 
+    /// A kind of two served versions.
+    pub(crate) fn moons() -> Self {
+        let template = Template::new("", r#""data":{"text":"$TEXT"}"#);
+        let kind = Kind::custom(Gvr::new("example.com", "v1", "moons"), "Moon", true, template).served_as("v2");
+        Self { kind, naming: Naming::Unique }
+    }
+
     pub(crate) fn namespaces() -> Self {
         let template = Template::new("", r#""data":{"text":"$TEXT"}"#);
         let kind = Kind::new(Gvr::new("", "v1", "namespaces"), "Namespace", false, template);
@@ -72,6 +79,13 @@ impl Subject {
 
     pub(crate) fn gvr(&self) -> &Gvr {
         &self.kind.gvr
+    }
+
+    /// All served versions.
+    pub(crate) fn versions(&self) -> Vec<Gvr> {
+        let Gvr { group, version, resource } = &self.kind.gvr;
+        let versions = std::iter::once(version).chain(&self.kind.also);
+        versions.map(|version| Gvr::new(group, version, resource)).collect()
     }
 
     /// One of the few keys that the simulation uses, so that objects meet in name.

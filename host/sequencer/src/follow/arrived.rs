@@ -42,6 +42,8 @@ impl Arrived {
     /// Notes a list.
     pub(super) fn listed(&mut self, cluster: &ClusterName, version: MemberVersion, objects: Vec<MemberObject>) {
         let part = self.0.entry(cluster.clone()).or_default();
+        // What came before and is not in the list may be of a history that is not any more.
+        part.states.clear();
         let uids = objects.iter().map(|object| (object.uid.clone(), object.version)).collect();
         part.listed = Some((version, uids));
         part.seen = Some(version);

@@ -38,6 +38,8 @@ pub(super) enum Ended {
     Appeared(ClusterName),
     #[error("cluster {0} does not serve this version any more")]
     Lost(ClusterName),
+    #[error("the versions of a cluster went back")]
+    Rewound,
     #[error("the fleet ended")]
     NoFleet,
 }
@@ -145,6 +147,9 @@ impl Round {
         tokio::select! {
             told = self.told.recv() => {
                 let told = told.ok_or(Ended::Untold)?;
+                if told.has_rewound {
+                    return Err(Ended::Rewound);
+                }
                 self.pending.extend(told.steps.iter().cloned().map(Pending::Step));
                 self.pending.extend(told.expired_before.map(Pending::Expired));
             }

@@ -120,7 +120,7 @@ impl Task {
         }
         // Their tries go on, but what is said from here on is sequenced: only a list can bring back who is away.
         for away in gathered.iter().filter(|gathering| gathering.has_failed_to_resume()) {
-            self.ingests.begin(&away.member, orrery_fleet::Start::Fresh);
+            self.ingests.restart(&away.member);
         }
         Ok(gathered)
     }

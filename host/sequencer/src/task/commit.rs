@@ -37,7 +37,7 @@ impl Task {
         let batch = std::mem::take(&mut self.waiting);
         self.inner.metrics.records.get_or_create(&self.label).inc_by(batch.len().try_into().unwrap_or(u64::MAX));
         let expired_before = self.expire_before.take();
-        self.followers.tell(&batch, expired_before);
+        self.followers.tell(&batch, expired_before, std::mem::take(&mut self.has_rewound));
         let ingests = &self.ingests;
         let not_shown = self.view.apply(batch, |cluster| !ingests.is_elsewhere(cluster));
         self.report(not_shown);

@@ -141,7 +141,9 @@ impl Driver {
         self.sites[at].is_sick |= matches!(act, Act::Sicken | Act::Slow);
         self.sites[at].is_armed |= matches!(act, Act::CutAfter);
         let is_harmless = matches!(act, Act::Bookmark | Act::Snapshot | Act::Heal | Act::Repeat);
-        if !is_harmless && self.started.elapsed() < BEGINNING {
+        // A version that follows another may begin anew at any time.
+        let may_begin = |subject: &Subject| !subject.kind.also.is_empty();
+        if !is_harmless && (self.started.elapsed() < BEGINNING || self.subjects.iter().any(may_begin)) {
             self.laws.doubt(&self.sites[at].name);
         }
         let site = &mut self.sites[at];
@@ -159,6 +161,7 @@ impl Driver {
             Act::Restore => {
                 if let Some(snapshot) = &site.snapshot {
                     cluster.restore(snapshot);
+                    self.laws.restored();
                     self.subjects.iter().for_each(|subject| self.truth.restated(cluster, subject.gvr()));
                 }
             }

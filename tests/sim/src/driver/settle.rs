@@ -47,7 +47,7 @@ impl Driver {
     async fn difference(&self) -> Option<String> {
         let members = self.members();
         for (scope, known) in &self.watchers {
-            let subject = self.subjects.iter().find(|subject| *subject.gvr() == scope.gvr)?;
+            let subject = self.subjects.iter().find(|subject| subject.versions().contains(&scope.gvr))?;
             let Some((marker, view)) = known.get() else { return Some(format!("{scope:?} has no list")) };
             let expected = Expected::of(&members, subject, |cluster, key| scope.selects(cluster, key));
             if let Some(how) = difference(&view, &expected) {
