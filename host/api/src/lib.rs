@@ -10,7 +10,7 @@ pub mod status;
 
 pub use cluster::{ClusterName, ClusterNameError};
 pub use object::{ObjectKey, Uid};
-pub use resource::{GroupResource, Gvr, ParseResourceError};
+pub use resource::{GroupResource, Gvr, ParseResourceError, is_built_in};
 
 /// The virtual label and annotation that names the cluster which holds an object (design 2.6).
 pub const CLUSTER_KEY: &str = "orrery.dev/cluster";

@@ -27,6 +27,39 @@ pub struct Gvr {
 #[error("{0:?} names no resource; write RESOURCE or RESOURCE.GROUP, as pods or deployments.apps")]
 pub struct ParseResourceError(String);
 
+/// Groups that kube-apiserver 1.37 serves itself, in any version.
+const BUILT_IN_GROUPS: [&str; 24] = [
+    "",
+    "admissionregistration.k8s.io",
+    "apiextensions.k8s.io",
+    "apiregistration.k8s.io",
+    "apps",
+    "authentication.k8s.io",
+    "authorization.k8s.io",
+    "autoscaling",
+    "batch",
+    "certificates.k8s.io",
+    "coordination.k8s.io",
+    "discovery.k8s.io",
+    "events.k8s.io",
+    "flowcontrol.apiserver.k8s.io",
+    "internal.apiserver.k8s.io",
+    "lifecycle.k8s.io",
+    "networking.k8s.io",
+    "node.k8s.io",
+    "policy",
+    "rbac.authorization.k8s.io",
+    "resource.k8s.io",
+    "scheduling.k8s.io",
+    "storage.k8s.io",
+    "storagemigration.k8s.io",
+];
+
+/// Whether kube-apiserver itself serves `group`, so that no CustomResourceDefinition and no other server does.
+pub fn is_built_in(group: &str) -> bool {
+    BUILT_IN_GROUPS.contains(&group)
+}
+
 // === impl GroupResource ===
 
 impl fmt::Display for GroupResource {
@@ -54,6 +87,11 @@ impl Gvr {
     /// The resource `resource` of `group` (empty for core) in `version`.
     pub fn new(group: &str, version: &str, resource: &str) -> Self {
         Self { group: group.into(), version: version.into(), resource: resource.into() }
+    }
+
+    /// Whether kube-apiserver itself serves its group: then no CustomResourceDefinition defines it.
+    pub fn is_built_in(&self) -> bool {
+        is_built_in(&self.group)
     }
 
     /// The resource without its version.
@@ -117,6 +155,16 @@ mod tests {
         }
         for text in ["", ".apps", "pods.", "two words"] {
             assert!(text.parse::<GroupResource>().is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn groups_of_extensions_are_not_built_in() {
+        for group in ["", "apps", "resource.k8s.io"] {
+            assert!(Gvr::new(group, "v1", "things").is_built_in(), "{group:?}");
+        }
+        for group in ["example.com", "metrics.k8s.io", "gateway.networking.k8s.io"] {
+            assert!(!Gvr::new(group, "v1", "things").is_built_in(), "{group:?}");
         }
     }
 

@@ -4,32 +4,8 @@ use orrery_api::Gvr;
 
 use super::{Builder, FieldTable, Refusal};
 
-/// Groups that kube-apiserver serves itself. Other groups are custom resources, whose unknown fields are refused in other
-/// words, and which know `metadata.namespace` only where they are namespaced.
-const BUILTIN_GROUPS: &[&str] = &[
-    "",
-    "admissionregistration.k8s.io",
-    "apiextensions.k8s.io",
-    "apiregistration.k8s.io",
-    "apps",
-    "autoscaling",
-    "batch",
-    "certificates.k8s.io",
-    "coordination.k8s.io",
-    "discovery.k8s.io",
-    "events.k8s.io",
-    "flowcontrol.apiserver.k8s.io",
-    "internal.apiserver.k8s.io",
-    "networking.k8s.io",
-    "node.k8s.io",
-    "policy",
-    "rbac.authorization.k8s.io",
-    "resource.k8s.io",
-    "scheduling.k8s.io",
-    "storage.k8s.io",
-    "storagemigration.k8s.io",
-];
-
+/// Groups that kube-apiserver serves itself refuse unknown fields in other words than custom resources do, which know
+/// `metadata.namespace` only where they are namespaced.
 pub(super) fn table(gvr: &Gvr, namespaced: bool) -> FieldTable {
     match (&*gvr.group, &*gvr.resource) {
         ("", "pods") => pods(),
@@ -55,7 +31,7 @@ pub(super) fn table(gvr: &Gvr, namespaced: bool) -> FieldTable {
                 .texts(&["spec.nodeName", "spec.driver", "spec.pool.name"])
                 .build()
         }
-        (group, _) if BUILTIN_GROUPS.contains(&group) => Builder::new(true, Refusal::MetadataOnly).build(),
+        _ if gvr.is_built_in() => Builder::new(true, Refusal::MetadataOnly).build(),
         _ => plain(namespaced).build(),
     }
 }

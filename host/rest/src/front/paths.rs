@@ -9,7 +9,6 @@ use orrery_fleet::{Health, Member};
 use tokio::time::timeout;
 
 use super::Service;
-use super::resource::BUILT_IN_GROUPS;
 use crate::body::{Body, Encoding, full, json, text};
 use crate::discovery::{Documents, Entry};
 use crate::health::Check;
@@ -120,7 +119,7 @@ impl Service {
             return Err(Status::too_many_requests("storage is (re)initializing", 1));
         }
         // Upstream knows the paths of its own groups; what extensions serve is a text to it, as any other path.
-        let known = BUILT_IN_GROUPS.contains(&group) && self.documents().catalog.group(group).is_some();
+        let known = orrery_api::is_built_in(group) && self.documents().catalog.group(group).is_some();
         if known { Err(Status::no_such_resource()) } else { Ok(not_found()) }
     }
 

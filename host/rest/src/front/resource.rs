@@ -25,7 +25,7 @@ use crate::read::{self, Rendering, Scope, Sight, WatchSettings};
 use crate::request::{RequestInfo, ResourceRequest, Verb};
 use crate::status::Status;
 
-pub(super) use printers::{BUILT_IN as BUILT_IN_GROUPS, Printers};
+pub(super) use printers::Printers;
 
 // === impl Service ===
 

@@ -15,33 +15,6 @@ pub(in crate::front) struct Printers(Mutex<HashMap<Gvr, Made>>);
 /// A printer, and the marker of the definition that it was made from.
 type Made = (Option<Marker>, Arc<Printer>);
 
-/// Groups that kube-apiserver itself serves: none of their resources is defined by a CustomResourceDefinition.
-pub(in crate::front) const BUILT_IN: [&str; 23] = [
-    "",
-    "admissionregistration.k8s.io",
-    "apiextensions.k8s.io",
-    "apiregistration.k8s.io",
-    "apps",
-    "authentication.k8s.io",
-    "authorization.k8s.io",
-    "autoscaling",
-    "batch",
-    "certificates.k8s.io",
-    "coordination.k8s.io",
-    "discovery.k8s.io",
-    "events.k8s.io",
-    "flowcontrol.apiserver.k8s.io",
-    "internal.apiserver.k8s.io",
-    "networking.k8s.io",
-    "node.k8s.io",
-    "policy",
-    "rbac.authorization.k8s.io",
-    "resource.k8s.io",
-    "scheduling.k8s.io",
-    "storage.k8s.io",
-    "storagemigration.k8s.io",
-];
-
 // === impl Service ===
 
 impl Service {
@@ -64,7 +37,7 @@ impl Service {
 
     /// The CustomResourceDefinition that defines `gvr`, if one does. CRDs are clocked as all else is.
     async fn definition_of(&self, gvr: &Gvr) -> Option<Arc<orrery_cache::Object>> {
-        if BUILT_IN.contains(&&*gvr.group) {
+        if gvr.is_built_in() {
             return None;
         }
         let definitions = Gvr::new("apiextensions.k8s.io", "v1", "customresourcedefinitions");
