@@ -20,7 +20,7 @@ use crate::options::ListOptions;
 use crate::query::{Query, quoted};
 use crate::request::ResourceRequest;
 use crate::status::Status;
-use crate::table::Printer;
+use crate::table::{Marks, Printer};
 
 pub(crate) use list::list;
 pub(crate) use page::fresh;
@@ -58,6 +58,8 @@ pub(crate) struct TableRendering {
     pub(crate) version: MetaVersion,
     pub(crate) printer: Arc<Printer>,
     pub(crate) include: IncludeObject,
+    /// Of the list that is written.
+    pub(crate) marks: Marks,
     /// The wall clock that ages are counted to.
     pub(crate) now: std::time::SystemTime,
 }
@@ -119,6 +121,7 @@ impl Rendering {
                 version,
                 include: IncludeObject::parse(query)?,
                 printer,
+                marks: Marks::default(),
                 now: std::time::SystemTime::now(),
             }),
             (Form::Partial(version) | Form::PartialList(version), _) => Self::Partial(version),
@@ -160,7 +163,7 @@ impl TableRendering {
     /// Appends one row.
     pub(crate) fn write_row(&self, object: &Object, out: &mut Vec<u8>) {
         out.push(b'{');
-        self.printer.cells(object, self.now, out);
+        self.printer.cells(object, &self.marks, self.now, out);
         out.extend_from_slice(br#","object":"#);
         match self.include {
             IncludeObject::None => out.extend_from_slice(b"null"),

@@ -12,25 +12,22 @@ mod age;
 mod cells;
 mod column;
 mod custom;
-mod definition;
-mod event;
 mod field;
+mod json;
 mod jsonpath;
-mod node;
-mod object;
-mod pod;
+mod kinds;
 mod selector;
-mod service;
-mod workload;
 
+use std::sync::Arc;
 use std::time::SystemTime;
 
-use orrery_api::Gvr;
+use orrery_api::{Gvr, ObjectKey};
 use orrery_cache::Object;
 
 use cells::{Cells, UNKNOWN};
-use column::Column;
+use column::{CLUSTER, Column};
 use custom::CustomColumn;
+use kinds::{Kind, OfList};
 
 /// How objects of one resource are printed as rows.
 #[derive(Debug)]
@@ -39,13 +36,27 @@ pub(crate) struct Printer {
     definitions: Vec<u8>,
     cluster_at: Option<usize>,
     rows: Rows,
+    of_list: OfList,
 }
 
 /// Which printer makes the cells.
 #[derive(Debug)]
 enum Rows {
-    BuiltIn(fn(&[u8], SystemTime, &mut Cells<'_>) -> Result<(), serde_json::Error>),
+    BuiltIn(&'static Kind),
     Custom(Vec<CustomColumn>),
+}
+
+/// What is printed of an object for the sake of the others in its list. There is nothing of it where one object is
+/// printed alone, as in watches.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Marks(Vec<ObjectKey>);
+
+// === impl Marks ===
+
+impl Marks {
+    fn has(&self, object: &Object) -> bool {
+        !self.0.is_empty() && self.0.contains(object.served())
+    }
 }
 
 // === impl Printer ===
@@ -54,36 +65,41 @@ impl Printer {
     /// The printer of `gvr`. `crd` is the JSON of the CustomResourceDefinition that defines it, `None` for a built-in
     /// kind; `clusters` says whether there is a CLUSTER column.
     pub(crate) fn for_resource(gvr: &Gvr, crd: Option<&[u8]>, clusters: bool) -> Self {
-        let (mut columns, rows) = match (crd, &*gvr.group, &*gvr.resource) {
-            (Some(crd), _, _) => {
+        let (mut columns, rows) = match crd {
+            Some(crd) => {
                 let (columns, custom) = custom::columns(crd, &gvr.version);
                 (columns, Rows::Custom(custom))
             }
-            (None, "", "pods") => (pod::columns(), Rows::BuiltIn(pod::cells)),
-            (None, "", "nodes") => (node::columns(), Rows::BuiltIn(node::cells)),
-            (None, "", "namespaces") => (object::namespace_columns(), Rows::BuiltIn(object::namespace_cells)),
-            (None, "", "configmaps") => (object::config_map_columns(), Rows::BuiltIn(object::config_map_cells)),
-            (None, "", "services") => (service::columns(), Rows::BuiltIn(service::cells)),
-            (None, "" | "events.k8s.io", "events") => (event::columns(), Rows::BuiltIn(event::cells)),
-            (None, "apps", "deployments") => {
-                (workload::deployment_columns(), Rows::BuiltIn(workload::deployment_cells))
+            None => {
+                let kind = kinds::of(gvr);
+                (kind.columns.to_vec(), Rows::BuiltIn(kind))
             }
-            (None, "apps", "replicasets") => {
-                (workload::replica_set_columns(), Rows::BuiltIn(workload::replica_set_cells))
-            }
-            (None, "batch", "jobs") => (workload::job_columns(), Rows::BuiltIn(workload::job_cells)),
-            (None, "apiextensions.k8s.io", "customresourcedefinitions") => {
-                (definition::columns(), Rows::BuiltIn(definition::cells))
-            }
-            (None, _, _) => (object::fallback_columns(), Rows::BuiltIn(object::fallback_cells)),
         };
         let cluster_at = clusters.then(|| {
             let after_shown = columns.iter().rposition(|column| column.priority == 0).map_or(0, |last| last + 1);
-            columns.insert(after_shown, Column::cluster());
+            columns.insert(after_shown, CLUSTER);
             after_shown
         });
         let definitions = serde_json::to_vec(&columns).expect("columns are text and numbers");
-        Self { columns, definitions, cluster_at, rows }
+        Self { columns, definitions, cluster_at, rows, of_list: OfList::of(gvr) }
+    }
+
+    /// Whether a list is looked at as a whole, by [`Printer::list`], before its first row is printed.
+    pub(crate) fn looks_at_lists(&self) -> bool {
+        self.of_list != OfList::Nothing
+    }
+
+    /// Puts the objects of a list, or of a page of it, in the order in which they are printed, and marks those that need
+    /// it.
+    pub(crate) fn list(&self, objects: &mut [Arc<Object>]) -> Marks {
+        match self.of_list {
+            OfList::Nothing => Marks::default(),
+            OfList::Precedence => {
+                kinds::sort_by_precedence(objects);
+                Marks::default()
+            }
+            OfList::DefaultClass => Marks(kinds::default_classes(objects)),
+        }
     }
 
     /// The JSON array that `columnDefinitions` is.
@@ -91,29 +107,32 @@ impl Printer {
         &self.definitions
     }
 
-    /// Appends `"cells":[…]` of `object` at `now` and, for a finished pod, `,"conditions":[…]`.
-    pub(crate) fn cells(&self, object: &Object, now: SystemTime, out: &mut Vec<u8>) {
+    /// Appends `"cells":[…]` of `object` at `now` and, for a finished pod, `,"conditions":[…]`. `marks` are those of the
+    /// list that it is of.
+    pub(crate) fn cells(&self, object: &Object, marks: &Marks, now: SystemTime, out: &mut Vec<u8>) {
         let body = object.body().to_bytes();
-        self.print(&body, &object.served().name, object.cluster().as_str(), now, out);
-    }
-
-    /// An object that does not have its kind's shape still gets its row: its name, and all else unknown.
-    fn print(&self, body: &[u8], name: &str, cluster: &str, now: SystemTime, out: &mut Vec<u8>) {
         let start = out.len();
-        let mut cells = Cells::begin(out, self.cluster_at.map(|at| (at, cluster)));
-        let printed = match &self.rows {
-            Rows::BuiltIn(print) => print(body, now, &mut cells),
-            Rows::Custom(columns) => custom::cells(columns, body, now, &mut cells),
-        };
-        cells.end();
-        if printed.is_err() {
+        let mut cells = Cells::begin(out, now, self.cluster_at.map(|at| (at, object.cluster().as_str())));
+        cells.mark(marks.has(object));
+        if !self.print(&body, cells) {
             out.truncate(start);
-            self.print_unknown(name, cluster, out);
+            self.print_unknown(&object.served().name, object.cluster().as_str(), now, out);
         }
     }
 
-    fn print_unknown(&self, name: &str, cluster: &str, out: &mut Vec<u8>) {
-        let mut cells = Cells::begin(out, None);
+    /// Whether the object has its kind's shape, so that there is a row of it.
+    fn print(&self, body: &[u8], mut cells: Cells<'_>) -> bool {
+        let printed = match &self.rows {
+            Rows::BuiltIn(kind) => (kind.print)(body, &mut cells),
+            Rows::Custom(columns) => custom::cells(columns, body, &mut cells),
+        };
+        cells.end();
+        printed.is_ok()
+    }
+
+    /// An object that does not have its kind's shape still gets its row: its name, and all else unknown.
+    fn print_unknown(&self, name: &str, cluster: &str, now: SystemTime, out: &mut Vec<u8>) {
+        let mut cells = Cells::begin(out, now, None);
         for (at, column) in self.columns.iter().enumerate() {
             let is_cluster = self.cluster_at == Some(at);
             cells.text(if is_cluster {

@@ -32,10 +32,10 @@ enum Place {
 // === impl ListBody ===
 
 impl ListBody {
-    pub(super) fn new(page: Page, scope: &Scope, rendering: Rendering) -> Self {
+    pub(super) fn new(mut page: Page, scope: &Scope, mut rendering: Rendering) -> Self {
         let mut head = Vec::with_capacity(CHUNK_BYTES + CHUNK_BYTES / 4);
         let metadata = page.metadata();
-        match &rendering {
+        match &mut rendering {
             Rendering::Plain => {
                 let api_version = scope.gvr.api_version();
                 let head_text = format!(
@@ -51,7 +51,12 @@ impl ListBody {
                 );
                 head.extend_from_slice(head_text.as_bytes());
             }
-            Rendering::Table(table) => table.write_head(&metadata, true, &mut head),
+            Rendering::Table(table) => {
+                if table.printer.looks_at_lists() {
+                    table.marks = table.printer.list(page.gather());
+                }
+                table.write_head(&metadata, true, &mut head);
+            }
         }
         Self { page, rendering, state: State::Head(head) }
     }

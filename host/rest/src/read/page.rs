@@ -114,6 +114,18 @@ impl Page {
         Self { snapshot, objects: Objects::These(objects), resume, remaining }
     }
 
+    /// All objects at once, in the order in which they are written.
+    pub(super) fn gather(&mut self) -> &mut [Arc<Object>] {
+        if let Objects::Selected(selection) = &self.objects {
+            let all = self.snapshot.range(selection.namespace.as_deref(), None);
+            self.objects = Objects::These(all.filter(|object| selection.selects(object)).cloned().collect());
+        }
+        match &mut self.objects {
+            Objects::These(objects) => objects,
+            Objects::Selected(_) => &mut [],
+        }
+    }
+
     /// The list's metadata as JSON.
     pub(super) fn metadata(&self) -> String {
         let mut json = format!(r#"{{"resourceVersion":"{}""#, self.snapshot.marker());

@@ -41,7 +41,8 @@ const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 const YEAR: u64 = 365 * DAY;
 
-fn human(passed: Duration) -> String {
+/// A time in two or three figures, the larger the coarser (HumanDuration).
+pub(super) fn human(passed: Duration) -> String {
     let s = passed.as_secs();
     let two = |large: u64, large_name, small: u64, small_name| match (s / large, s % large / small) {
         (count, 0) => format!("{count}{large_name}"),

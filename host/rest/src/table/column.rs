@@ -1,6 +1,5 @@
-//! Columns of a table.
-
-pub(super) mod docs;
+//! Columns of a table. What they show is said in words of ours: clients show them to nobody but those who ask for the raw
+//! Table.
 
 use std::borrow::Cow;
 
@@ -20,37 +19,60 @@ pub(super) struct Column {
     pub(super) priority: i32,
 }
 
+/// NAME.
+pub(super) const NAME: Column = identifier("Name", NAMED);
+
+/// What NAME shows.
+pub(super) const NAMED: &str = "The object's name, unique among its kind in its namespace.";
+
+/// AGE, as a text.
+pub(super) const AGE: Column = text("Age", CREATED);
+
+/// CREATED AT, of which kubectl makes an age.
+pub(super) const CREATED_AT: Column = column("Created At", "date", "", CREATED);
+
+/// What AGE shows.
+pub(super) const CREATED: &str = "How long ago, or when, the object was created.";
+
+/// CLUSTER.
+pub(super) const CLUSTER: Column =
+    text("Cluster", "The cluster that holds the object; of an object that several hold, the first of them.");
+
+/// CONTAINERS and IMAGES of a pod template.
+pub(super) const CONTAINERS: Column = text("Containers", "Names of the containers in the pod template.");
+pub(super) const IMAGES: Column = text("Images", "Images of the containers in the pod template.");
+
+/// A column of texts.
+pub(super) const fn text(name: &'static str, description: &'static str) -> Column {
+    column(name, "string", "", description)
+}
+
+/// A column of texts that identify something.
+pub(super) const fn identifier(name: &'static str, description: &'static str) -> Column {
+    column(name, "string", "name", description)
+}
+
+/// A column of whole numbers.
+pub(super) const fn integer(name: &'static str, description: &'static str) -> Column {
+    column(name, "integer", "", description)
+}
+
+/// A column of true and false.
+pub(super) const fn boolean(name: &'static str, description: &'static str) -> Column {
+    column(name, "boolean", "", description)
+}
+
+const fn column(name: &'static str, kind: &'static str, format: &'static str, description: &'static str) -> Column {
+    let (name, kind) = (Cow::Borrowed(name), Cow::Borrowed(kind));
+    Column { name, kind, format: Cow::Borrowed(format), description: Cow::Borrowed(description), priority: 0 }
+}
+
 // === impl Column ===
 
 impl Column {
-    /// A column of texts.
-    pub(super) fn text(name: &'static str, description: &'static str) -> Self {
-        Self::typed(name, "string", description)
-    }
-
-    /// A column of values of type `kind`.
-    pub(super) fn typed(name: &'static str, kind: &'static str, description: &'static str) -> Self {
-        let (name, kind, description) = (name.into(), kind.into(), description.into());
-        Self { name, kind, format: "".into(), description, priority: 0 }
-    }
-
-    /// NAME.
-    pub(super) fn name() -> Self {
-        Self { format: "name".into(), ..Self::text("Name", docs::NAME) }
-    }
-
-    /// AGE, as a text.
-    pub(super) fn age() -> Self {
-        Self::text("Age", docs::CREATION_TIMESTAMP)
-    }
-
-    /// CLUSTER.
-    pub(super) fn cluster() -> Self {
-        Self::text("Cluster", "The cluster that holds the object; of an object that several hold, the first of them.")
-    }
-
     /// The same column, shown only with `-o wide`.
-    pub(super) fn wide(self) -> Self {
-        Self { priority: 1, ..self }
+    pub(super) const fn wide(mut self) -> Self {
+        self.priority = 1;
+        self
     }
 }

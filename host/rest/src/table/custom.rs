@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::age;
 use super::cells::Cells;
-use super::column::{Column, docs};
-use super::field::Maybe;
+use super::column::{CREATED, Column, NAME};
+use super::json::{Unreadable, read};
 use super::jsonpath::JsonPath;
 
 /// Where a column's cells come from.
@@ -33,20 +33,20 @@ enum Kind {
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Definition {
-    spec: Maybe<Spec>,
+    spec: Spec,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct Spec {
-    versions: Maybe<Vec<Version>>,
+    versions: Vec<Version>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Version {
     name: String,
-    additional_printer_columns: Maybe<Vec<PrinterColumn>>,
+    additional_printer_columns: Vec<PrinterColumn>,
 }
 
 #[derive(Clone, Default, Deserialize)]
@@ -65,13 +65,13 @@ struct PrinterColumn {
 /// The columns that the CustomResourceDefinition in `crd` (JSON) gives its `version`: NAME and its own, or AGE where it has
 /// none. As upstream, they end before the first whose path cannot be read.
 pub(super) fn columns(crd: &[u8], version: &str) -> (Vec<Column>, Vec<CustomColumn>) {
-    let definition: Definition = serde_json::from_slice(crd).unwrap_or_default();
+    let definition: Definition = read(crd).unwrap_or_default();
     let of_version = definition.spec.versions.iter().find(|served| served.name == version);
-    let mut given = of_version.map(|served| served.additional_printer_columns.to_vec()).unwrap_or_default();
+    let mut given = of_version.map(|served| served.additional_printer_columns.clone()).unwrap_or_default();
     if given.is_empty() {
         given.push(PrinterColumn::age());
     }
-    let (mut columns, mut custom) = (vec![Column::name()], Vec::new());
+    let (mut columns, mut custom) = (vec![NAME], Vec::new());
     for column in given {
         let Ok(path) = JsonPath::parse(&column.json_path) else { break };
         custom.push(CustomColumn { kind: Kind::named(&column.kind), path });
@@ -80,16 +80,11 @@ pub(super) fn columns(crd: &[u8], version: &str) -> (Vec<Column>, Vec<CustomColu
     (columns, custom)
 }
 
-pub(super) fn cells(
-    columns: &[CustomColumn],
-    body: &[u8],
-    now: SystemTime,
-    cells: &mut Cells<'_>,
-) -> Result<(), serde_json::Error> {
-    let object: Value = serde_json::from_slice(body)?;
+pub(super) fn cells(columns: &[CustomColumn], body: &[u8], cells: &mut Cells<'_>) -> Result<(), Unreadable> {
+    let object: Value = serde_json::from_slice(body).map_err(serde::de::Error::custom)?;
     cells.text(object.pointer("/metadata/name").and_then(Value::as_str).unwrap_or_default());
     for column in columns {
-        let cell = column.path.first(&object).map_or(Value::Null, |value| column.kind.cell(value, now));
+        let cell = column.path.first(&object).map_or(Value::Null, |value| column.kind.cell(value, cells.now()));
         cells.json(&cell);
     }
     Ok(())
@@ -100,7 +95,7 @@ pub(super) fn cells(
 impl PrinterColumn {
     fn age() -> Self {
         let (name, kind, json_path) = ("Age".into(), "date".into(), ".metadata.creationTimestamp".into());
-        Self { name, kind, json_path, description: docs::CREATION_TIMESTAMP.into(), ..Self::default() }
+        Self { name, kind, json_path, description: CREATED.into(), ..Self::default() }
     }
 
     fn definition(self) -> Column {
@@ -147,13 +142,13 @@ impl Kind {
     }
 }
 
-/// A number as Go prints it: with an exponent of at least two digits where that is below -4 or from 21 on.
+/// A number as Go prints it (fmt, %v): with an exponent of at least two digits where that is below -4 or from 6 on.
 fn plain(number: &serde_json::Number) -> String {
     let Some(float) = number.as_f64().filter(|_| number.is_f64()) else { return number.to_string() };
     let scientific = format!("{float:e}");
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     match exponent.parse::<i32>().unwrap_or_default() {
-        -4..21 => float.to_string(),
+        -4..6 => float.to_string(),
         exponent if exponent < 0 => format!("{mantissa}e-{:02}", exponent.unsigned_abs()),
         exponent => format!("{mantissa}e+{exponent:02}"),
     }

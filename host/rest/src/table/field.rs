@@ -1,40 +1,88 @@
-//! Fields of an object as the printers read them: only what is printed, borrowed from the body, and absent or null is
-//! the field's zero value, as in Go.
+//! Fields of an object as the printers read them: only what is printed, borrowed from the body, and what is absent is the
+//! field's zero value, as in Go.
 
-use std::borrow::Cow;
-use std::fmt;
-use std::ops::Deref;
+mod value;
 
-use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use std::collections::BTreeMap;
 
-use super::cells::UNKNOWN;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 
-/// A string field; null is empty, and any other kind of value unknown.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Text<'a>(Cow<'a, str>);
+pub(super) use value::{Entries, IntOrText, Text};
 
-/// A field that may be null.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Maybe<T>(T);
+/// Declares the fields that a printer reads, under the API's names.
+macro_rules! fields {
+    ($($(#[$attribute:meta])* $visible:vis struct $name:ident<'a> { $($fields:tt)* })*) => { $(
+        #[derive(Debug, Default, serde::Deserialize)]
+        #[serde(default, rename_all = "camelCase", bound = "'de: 'a")]
+        $(#[$attribute])*
+        $visible struct $name<'a> { $($fields)* }
+    )* };
+    ($($(#[$attribute:meta])* $visible:vis struct $name:ident { $($fields:tt)* })*) => { $(
+        #[derive(Debug, Default, serde::Deserialize)]
+        #[serde(default, rename_all = "camelCase")]
+        $(#[$attribute])*
+        $visible struct $name { $($fields)* }
+    )* };
+}
+pub(super) use fields;
 
-/// What every printer needs of `metadata`.
+/// Labels, annotations, and other maps of texts.
+pub(super) type Map<'a> = BTreeMap<Text<'a>, Text<'a>>;
+
+/// Something of which only the presence counts.
+pub(super) type Present = Option<IgnoredAny>;
+
+/// A list of which only the length counts.
+pub(super) type Length = Vec<IgnoredAny>;
+
+/// What most objects are made of. Left out is what a printer does not read.
 #[derive(Debug, Default, Deserialize)]
-#[serde(default, rename_all = "camelCase", bound = "'de: 'a")]
-pub(super) struct Metadata<'a> {
-    pub(super) name: Text<'a>,
-    pub(super) creation_timestamp: Text<'a>,
-    pub(super) deletion_timestamp: Option<Text<'a>>,
+#[serde(default)]
+pub(super) struct Object<Metadata, Spec = IgnoredAny, Status = IgnoredAny> {
+    pub(super) metadata: Metadata,
+    pub(super) spec: Spec,
+    pub(super) status: Status,
 }
 
-/// A condition of any kind.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, bound = "'de: 'a")]
-pub(super) struct Condition<'a> {
-    #[serde(rename = "type")]
-    pub(super) kind: Text<'a>,
-    pub(super) status: Text<'a>,
-    pub(super) reason: Text<'a>,
+fields! {
+    /// What every printer needs of `metadata`.
+    pub(super) struct Metadata<'a> {
+        pub(super) name: Text<'a>,
+        pub(super) creation_timestamp: Text<'a>,
+        pub(super) deletion_timestamp: Option<Text<'a>>,
+    }
+
+    /// `metadata` with the maps that few printers need.
+    pub(super) struct MappedMetadata<'a> {
+        pub(super) name: Text<'a>,
+        pub(super) creation_timestamp: Text<'a>,
+        pub(super) deletion_timestamp: Option<Text<'a>>,
+        pub(super) labels: Map<'a>,
+        pub(super) annotations: Map<'a>,
+    }
+
+    /// A condition of any kind.
+    pub(super) struct Condition<'a> {
+        #[serde(rename = "type")]
+        pub(super) kind: Text<'a>,
+        pub(super) status: Text<'a>,
+        pub(super) reason: Text<'a>,
+        pub(super) last_transition_time: Text<'a>,
+    }
+
+    /// A `status` of which the conditions are read.
+    pub(super) struct Conditions<'a> {
+        pub(super) conditions: Vec<Condition<'a>>,
+    }
+
+    /// A reference to an object by kind and name.
+    pub(super) struct Reference<'a> {
+        pub(super) kind: Text<'a>,
+        pub(super) namespace: Text<'a>,
+        pub(super) name: Text<'a>,
+        pub(super) field_path: Text<'a>,
+    }
 }
 
 /// The status of the first condition of `kind`, as hasPodReadyCondition and its like read it.
@@ -42,82 +90,7 @@ pub(super) fn status_of<'c>(conditions: &'c [Condition<'_>], kind: &str) -> Opti
     conditions.iter().find(|condition| &*condition.kind == kind).map(|condition| &*condition.status)
 }
 
-// === impl Text ===
-
-impl Deref for Text<'_> {
-    type Target = str;
-
-    fn deref(&self) -> &str {
-        &self.0
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(TextVisitor).map(Self)
-    }
-}
-
-struct TextVisitor;
-
-impl<'de> Visitor<'de> for TextVisitor {
-    type Value = Cow<'de, str>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a value")
-    }
-
-    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Self::Value, E> {
-        Ok(Cow::Borrowed(text))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<Self::Value, E> {
-        Ok(Cow::Owned(text.to_owned()))
-    }
-
-    fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(Cow::Borrowed(""))
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-        Ok(Cow::Borrowed(UNKNOWN))
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
-        Ok(Cow::Borrowed(UNKNOWN))
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
-        Ok(Cow::Borrowed(UNKNOWN))
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
-        Ok(Cow::Borrowed(UNKNOWN))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
-        while items.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Cow::Borrowed(UNKNOWN))
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
-        while entries.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(Cow::Borrowed(UNKNOWN))
-    }
-}
-
-// === impl Maybe ===
-
-impl<T> Deref for Maybe<T> {
-    type Target = T;
-
-    fn deref(&self) -> &T {
-        &self.0
-    }
-}
-
-impl<'de, T: Deserialize<'de> + Default> Deserialize<'de> for Maybe<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(Self(Option::<T>::deserialize(deserializer)?.unwrap_or_default()))
-    }
+/// The texts of `list`, with `between` between them.
+pub(super) fn joined<'t>(list: impl IntoIterator<Item = &'t Text<'t>>, between: &str) -> String {
+    list.into_iter().map(|text| &**text).collect::<Vec<_>>().join(between)
 }

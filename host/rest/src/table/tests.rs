@@ -1,3 +1,6 @@
+mod kinds;
+mod pods;
+
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -11,7 +14,11 @@ fn now() -> SystemTime {
 
 fn row(printer: &Printer, body: &Value) -> Value {
     let mut out = b"{".to_vec();
-    printer.print(body.to_string().as_bytes(), "served", "east", now(), &mut out);
+    let cells = Cells::begin(&mut out, now(), printer.cluster_at.map(|at| (at, "east")));
+    if !printer.print(body.to_string().as_bytes(), cells) {
+        out.truncate(1);
+        printer.print_unknown("served", "east", now(), &mut out);
+    }
     out.push(b'}');
     serde_json::from_slice(&out).unwrap()
 }
@@ -76,23 +83,6 @@ fn absent_and_null_fields_are_zero() {
         json!({"metadata": {"name": "p", "creationTimestamp": null}, "spec": {"containers": null}, "status": null}),
     );
     assert_eq!(null, bare);
-}
-
-#[test]
-fn a_finished_pod_has_a_condition_that_says_so() {
-    let shown = row(&printer("", "pods", None), &json!({"metadata": {"name": "p"}, "status": {"phase": "Failed"}}));
-    assert_eq!(shown["conditions"][0]["reason"], "Failed");
-    let shown = row(&printer("", "pods", None), &json!({"metadata": {"name": "p"}, "status": {"phase": "Running"}}));
-    assert_eq!(shown.get("conditions"), None);
-}
-
-#[test]
-fn a_pods_last_restart_is_shown_with_its_count() {
-    let ended = json!({"terminated": {"exitCode": 1, "finishedAt": "2027-01-15T07:55:00Z"}});
-    let status = json!({"restartCount": 3, "ready": true, "state": {"running": {}}, "lastState": ended});
-    let body = json!({"spec": {"containers": [{}]}, "status": {"phase": "Running", "containerStatuses": [status]}});
-    let cells = row(&printer("", "pods", None), &body)["cells"].as_array().unwrap()[1..4].to_vec();
-    assert_eq!(cells, ["1/1", "Running", "3 (5m ago)"]);
 }
 
 #[test]

@@ -66,10 +66,10 @@ impl State {
                 self.reason = waiting.reason.to_string();
             } else if let Some(terminated) = &state.terminated {
                 self.reason = terminated.text("");
-                if *terminated.exit_code != 0 {
+                if terminated.exit_code != 0 {
                     error = Some(self.reason.clone());
                 }
-            } else if *container.ready && state.running.is_some() {
+            } else if container.ready && state.running.is_some() {
                 running = true;
                 self.ready += 1;
             }
@@ -114,11 +114,11 @@ impl Init {
                 init.restartable.add(container);
             }
             let terminated = container.state.terminated.as_ref();
-            if terminated.is_some_and(|terminated| *terminated.exit_code == 0) {
+            if terminated.is_some_and(|terminated| terminated.exit_code == 0) {
                 continue;
             }
-            if restartable && *container.started {
-                init.ready += usize::from(*container.ready);
+            if restartable && container.started {
+                init.ready += usize::from(container.ready);
                 continue;
             }
             let waiting = container.state.waiting.as_ref().map_or("", |waiting| &*waiting.reason);
@@ -137,7 +137,7 @@ impl Init {
 
 impl Restarts {
     fn add(&mut self, container: &ContainerStatus<'_>) {
-        self.count += *container.restart_count;
+        self.count += container.restart_count;
         self.last = self.last.max(container.last_finished());
     }
 }
@@ -146,8 +146,8 @@ impl Restarts {
 
 impl Terminated<'_> {
     fn text(&self, prefix: &str) -> String {
-        match (&*self.reason, *self.signal) {
-            ("", 0) => format!("{prefix}ExitCode:{}", *self.exit_code),
+        match (&*self.reason, self.signal) {
+            ("", 0) => format!("{prefix}ExitCode:{}", self.exit_code),
             ("", signal) => format!("{prefix}Signal:{signal}"),
             (reason, _) => format!("{prefix}{reason}"),
         }
