@@ -104,6 +104,22 @@ pub(super) fn make(at: &Maker<'_>) -> Result<()> {
             json!({}),
             with("Running", main(ended(0, 0, "Completed"), false), side(ended(1, 0, "Error"), false), json!([])),
         ),
+        (
+            "pulls-badly",
+            json!({}),
+            with(
+                "Pending",
+                main(waiting("ImagePullBackOff"), false),
+                side(waiting("ContainerCreating"), false),
+                json!([]),
+            ),
+        ),
+        (
+            "killed",
+            json!({}),
+            with("Failed", main(ended(137, 0, "OOMKilled"), false), side(running(), true), json!([])),
+        ),
+        ("unknown", json!({}), json!({"phase": "Unknown", "reason": "NodeLost"})),
         ("evicted", json!({}), json!({"phase": "Failed", "reason": "Evicted", "message": "low on memory"})),
         ("gated", json!({"schedulingGates": [{"name": "example.com/hold"}]}), Value::Null),
         ("init-waits", init.clone(), at_init(one(waiting("PodInitializing")), two(waiting("PodInitializing")))),
@@ -128,6 +144,20 @@ pub(super) fn make(at: &Maker<'_>) -> Result<()> {
             json!({"phase": "Running",
             "initContainerStatuses": [restarted(started(container("car", &running(), true, 5))), two(ended(0, 0, "Completed"))],
             "containerStatuses": [main(running(), true), side(running(), true)]}),
+        ),
+        (
+            "sidecar-over",
+            sidecar.clone(),
+            json!({"phase": "Succeeded",
+            "initContainerStatuses": [restarted(container("car", &ended(0, 0, "Completed"), false, 3)), two(ended(0, 0, "Completed"))],
+            "containerStatuses": [main(ended(0, 0, "Completed"), false), side(ended(0, 0, "Completed"), false)]}),
+        ),
+        (
+            "sidecar-fails",
+            sidecar.clone(),
+            json!({"phase": "Running", "conditions": [condition("Initialized", "True", "")],
+            "initContainerStatuses": [restarted(started(container("car", &waiting("CrashLoopBackOff"), false, 9))), two(ended(0, 0, ""))],
+            "containerStatuses": [main(running(), true), side(running(), false)]}),
         ),
         ("sidecar-starts", sidecar, at_init(container("car", &running(), false, 0), two(waiting("PodInitializing")))),
         (
