@@ -1,3 +1,5 @@
+//! READY, STATUS and RESTARTS of pods in every state.
+
 use serde_json::{Value, json};
 
 use super::{printer, row};
