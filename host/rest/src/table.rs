@@ -1,10 +1,10 @@
 //! Tables: what `kubectl get` prints, one row for each object.
 //!
 //! A [`Printer`] knows the columns of one resource and prints the cells of one object from its JSON body: built-in kinds
-//! as kube-apiserver 1.37 prints them (k8s.io/kubernetes pkg/printers/internalversion), custom resources by the
-//! additionalPrinterColumns of their definition (apiextensions-apiserver pkg/registry/customresource/tableconvertor), all
-//! others by name and time of creation (apiserver pkg/registry/rest/table.go). One column is the host's own: CLUSTER,
-//! the last of those that are always shown.
+//! as kube-apiserver 1.37 prints them, whatever the member's version ([`kinds`]), custom resources by the
+//! additionalPrinterColumns of their definition (apiextensions-apiserver pkg/registry/customresource/tableconvertor), and
+//! what has no printer by name and time of creation (apiserver pkg/registry/rest/table.go). One column is the host's own:
+//! CLUSTER, the last of those that are always shown.
 //!
 //! The envelope, each row's object and the frames of a watch are not made here.
 
@@ -25,7 +25,7 @@ use orrery_api::{Gvr, ObjectKey};
 use orrery_cache::Object;
 
 use cells::{Cells, UNKNOWN};
-use column::{CLUSTER, Column};
+use column::{CLUSTER, Column, NAME};
 use custom::CustomColumn;
 use kinds::{Kind, OfList};
 
@@ -137,7 +137,7 @@ impl Printer {
             let is_cluster = self.cluster_at == Some(at);
             cells.text(if is_cluster {
                 cluster
-            } else if column.format == "name" {
+            } else if column.name == NAME.name {
                 name
             } else {
                 UNKNOWN

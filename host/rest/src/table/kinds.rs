@@ -73,12 +73,14 @@ impl OfList {
 pub(super) fn of(resource: &Gvr) -> &'static Kind {
     match (&*resource.group, &*resource.resource) {
         ("", resource) => core_group(resource),
-        ("admissionregistration.k8s.io", "mutatingwebhookconfigurations") => &admission::WEBHOOKS,
-        ("admissionregistration.k8s.io", "validatingwebhookconfigurations") => &admission::WEBHOOKS,
+        ("admissionregistration.k8s.io", "mutatingwebhookconfigurations" | "validatingwebhookconfigurations") => {
+            &admission::WEBHOOKS
+        }
         ("admissionregistration.k8s.io", "validatingadmissionpolicies") => &admission::VALIDATING_POLICIES,
         ("admissionregistration.k8s.io", "mutatingadmissionpolicies") => &admission::MUTATING_POLICIES,
-        ("admissionregistration.k8s.io", "validatingadmissionpolicybindings") => &admission::BINDINGS,
-        ("admissionregistration.k8s.io", "mutatingadmissionpolicybindings") => &admission::BINDINGS,
+        ("admissionregistration.k8s.io", "mutatingadmissionpolicybindings" | "validatingadmissionpolicybindings") => {
+            &admission::BINDINGS
+        }
         ("apiextensions.k8s.io", "customresourcedefinitions") => &definitions::DEFINITIONS,
         ("apiregistration.k8s.io", "apiservices") => &definitions::API_SERVICES,
         ("apps", "controllerrevisions") => &templates::CONTROLLER_REVISIONS,

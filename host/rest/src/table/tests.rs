@@ -1,4 +1,5 @@
 mod kinds;
+mod lists;
 mod pods;
 
 use std::time::Duration;
@@ -72,6 +73,16 @@ fn an_object_that_has_not_its_kinds_shape_still_has_its_row() {
             "{body}"
         );
     }
+}
+
+#[test]
+fn of_an_object_that_cannot_be_read_only_the_name_is_known() {
+    let attachments = printer("storage.k8s.io", "volumeattachments", None);
+    let shown = row(&attachments, &json!({"metadata": {"name": "a"}, "spec": 5}));
+    assert_eq!(
+        shown["cells"],
+        json!(["served", "<unknown>", "<unknown>", "<unknown>", "<unknown>", "<unknown>", "east"])
+    );
 }
 
 #[test]
