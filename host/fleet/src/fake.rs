@@ -1,102 +1,45 @@
-//! A member in process for tests: objects with versions, list, exact list, watch and WatchList as the API server has
-//! them, and the faults that a network and an etcd have.
-
-mod body;
-mod serve;
+//! A fleet of simulated members, for the tests of this crate.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use async_trait::async_trait;
-use orrery_api::ClusterName;
+use http::{HeaderValue, Request};
+use http_body_util::BodyExt as _;
+use orrery_api::{ClusterName, Gvr, ObjectKey};
+use orrery_sim::{Cluster, Kind, State};
 
+use crate::transport::{Body, BodyError};
 use crate::{ConnectError, Endpoint, Fleet, FleetSettings, Member, MemberSource, Metrics, Traffic, Transport};
 
-/// A handle to the member: clones are the same.
+/// A simulated member with ConfigMaps, and the way to it. Clones are the same.
 #[derive(Clone, Debug)]
-pub(crate) struct Fake(Arc<Mutex<World>>);
+pub(crate) struct Fake {
+    pub(crate) cluster: Cluster,
+    link: Arc<Mutex<Link>>,
+}
 
+/// The way to the member, as a kubeconfig has it.
 #[derive(Debug)]
-pub(crate) struct World {
-    pub(crate) uid: String,
-    pub(crate) minor: u32,
-    pub(crate) version: u64,
-    /// Events at or below it are compacted.
-    pub(crate) floor: u64,
-    /// (namespace, name) → (version, uid, labels).
-    pub(crate) objects: BTreeMap<(String, String), Object>,
-    pub(crate) history: Vec<Happening>,
-    pub(crate) mode: Mode,
-    /// The token that is taken; [`Fake::connect`] brings the one of `configured`.
-    pub(crate) token: u32,
-    pub(crate) configured: u32,
-    /// Whether WatchList is understood, and whether its end is ever sent.
-    pub(crate) watch_list: WatchList,
-    /// Paths of all requests for objects.
-    pub(crate) requests: Vec<String>,
-    pub(crate) crds: BTreeMap<String, u64>,
-    streams: Vec<body::Stream>,
+struct Link {
+    token: u32,
     place: u64,
+    /// Paths of all requests for objects.
+    requests: Vec<String>,
 }
 
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Object {
-    pub(crate) version: u64,
-    pub(crate) uid: String,
-    pub(crate) text: String,
-}
-
-#[derive(Clone, Debug)]
-pub(crate) struct Happening {
-    version: u64,
-    kind: &'static str,
-    key: (String, String),
-    object: Object,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Mode {
-    Serving,
-    /// Connections are refused.
-    Refusing,
-    /// Nothing is answered, and streams stand still.
-    Frozen,
-    /// Objects are answered with this code.
-    Failing(u16),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum WatchList {
-    Understood,
-    Refused,
-    /// Taken for a plain watch from now on.
-    Ignored,
-}
+/// The revision of a member without objects.
+const FIRST: u64 = 10;
 
 // === impl Fake ===
 
 impl Fake {
     pub(crate) fn new(uid: &str) -> Self {
-        Self(Arc::new(Mutex::new(World {
-            uid: uid.to_owned(),
-            minor: 37,
-            version: 10,
-            floor: 0,
-            objects: BTreeMap::new(),
-            history: Vec::new(),
-            mode: Mode::Serving,
-            token: 1,
-            configured: 1,
-            watch_list: WatchList::Understood,
-            requests: Vec::new(),
-            crds: BTreeMap::new(),
-            streams: Vec::new(),
-            place: 1,
-        })))
-    }
-
-    pub(crate) fn world(&self) -> MutexGuard<'_, World> {
-        self.0.lock().unwrap()
+        let cluster = Cluster::new(uid, [Kind::config_maps()]);
+        cluster.pass(FIRST - cluster.revision());
+        let fake = Self { cluster, link: Arc::new(Mutex::new(Link { token: 1, place: 1, requests: Vec::new() })) };
+        fake.take_token(1);
+        fake
     }
 
     /// A fleet of this member alone, named `east`.
@@ -107,128 +50,75 @@ impl Fake {
         (fleet, member)
     }
 
-    /// Creates or changes an object.
+    /// Creates or changes a ConfigMap.
     pub(crate) fn put(&self, namespace: &str, name: &str, text: &str) {
-        self.world().put(namespace, name, text);
+        self.cluster.put(&config_maps(), &ObjectKey::new(namespace, name), text).unwrap();
     }
 
     pub(crate) fn delete(&self, namespace: &str, name: &str) {
-        self.world().delete_all(&[(namespace, name)]);
+        self.delete_all(&[(namespace, name)]);
     }
 
-    /// Sends a bookmark on every watch.
-    pub(crate) fn bookmark(&self) {
-        self.world().bookmark();
+    /// Deletes all of them in one transaction: their events share a version.
+    pub(crate) fn delete_all(&self, keys: &[(&str, &str)]) {
+        let keys: Vec<_> = keys.iter().map(|(namespace, name)| ObjectKey::new(namespace, name)).collect();
+        self.cluster.delete(&config_maps(), &keys).unwrap();
     }
 
-    pub(crate) fn set_mode(&self, mode: Mode) {
-        let mut world = self.world();
-        world.mode = mode;
-        if mode == Mode::Refusing {
-            world.break_streams();
-        }
+    pub(crate) fn objects(&self) -> BTreeMap<ObjectKey, State> {
+        self.cluster.objects(&config_maps())
     }
 
-    /// Ends every watch as a server does at its deadline.
-    pub(crate) fn end_watches(&self) {
-        self.world().streams.drain(..).for_each(|stream| stream.end(&[]));
+    /// Watches of ConfigMaps that are open.
+    pub(crate) fn watches(&self) -> usize {
+        self.cluster.watches(&config_maps())
     }
 
-    /// Breaks every connection.
-    pub(crate) fn reset(&self) {
-        self.world().break_streams();
+    /// The member takes this token from now on, and no other.
+    pub(crate) fn take_token(&self, token: u32) {
+        self.cluster.set_token(Some(&token.to_string()));
     }
 
-    /// Tells every watch that its version is too old.
-    pub(crate) fn expire_watches(&self) {
-        let mut world = self.world();
-        let line = serve::error_event(410, "too old resource version");
-        world.streams.drain(..).for_each(|stream| stream.end(&line));
+    /// The configuration has this token from now on.
+    pub(crate) fn configure_token(&self, token: u32) {
+        self.link().token = token;
+    }
+
+    /// The configuration names another server from now on.
+    pub(crate) fn move_place(&self) {
+        self.link().place += 1;
     }
 
     /// Requests for lists and watches of objects so far.
     pub(crate) fn requests(&self) -> Vec<String> {
-        self.world().requests.clone()
+        self.link().requests.clone()
+    }
+
+    fn link(&self) -> MutexGuard<'_, Link> {
+        self.link.lock().unwrap()
+    }
+
+    async fn send(self, token: u32, mut request: Request<Body>) -> Result<http::Response<Body>, BodyError> {
+        if request.uri().path().ends_with("/configmaps") {
+            self.link().requests.push(request.uri().to_string());
+        }
+        let bearer = HeaderValue::from_str(&format!("Bearer {token}")).unwrap();
+        request.headers_mut().insert(http::header::AUTHORIZATION, bearer);
+        let response = self.cluster.answer(request).await.map_err(BodyError::new)?;
+        Ok(response.map(|body| body.map_err(BodyError::new).boxed_unsync()))
     }
 }
 
 #[async_trait]
 impl MemberSource for Fake {
     async fn connect(&self, _: &FleetSettings, _: &Traffic) -> Result<Endpoint, ConnectError> {
-        let World { configured: token, place, .. } = *self.world();
+        let Link { token, place, .. } = *self.link();
         let fake = self.clone();
-        let service = tower::service_fn(move |request| fake.clone().answer(token, request));
-        Ok(Endpoint { transport: Transport::new(service), server: "fake".to_owned(), place, authority: 1 })
+        let service = tower::service_fn(move |request| fake.clone().send(token, request));
+        Ok(Endpoint { transport: Transport::new(service), server: "simulated".to_owned(), place, authority: 1 })
     }
 }
 
-// === impl World ===
-
-impl World {
-    pub(crate) fn put(&mut self, namespace: &str, name: &str, text: &str) {
-        self.version += 1;
-        let key = (namespace.to_owned(), name.to_owned());
-        let known = self.objects.get(&key).map(|object| object.uid.clone());
-        let kind = if known.is_some() { "MODIFIED" } else { "ADDED" };
-        let uid = known.unwrap_or_else(|| format!("{name}-{}", self.version));
-        let object = Object { version: self.version, uid, text: text.to_owned() };
-        self.objects.insert(key.clone(), object.clone());
-        self.happen(Happening { version: self.version, kind, key, object });
-    }
-
-    /// Deletes all of them in one transaction: their events share a version.
-    pub(crate) fn delete_all(&mut self, keys: &[(&str, &str)]) {
-        self.version += 1;
-        for (namespace, name) in keys {
-            let key = ((*namespace).to_owned(), (*name).to_owned());
-            if let Some(object) = self.objects.remove(&key) {
-                let object = Object { version: self.version, ..object };
-                self.happen(Happening { version: self.version, kind: "DELETED", key, object });
-            }
-        }
-    }
-
-    pub(crate) fn bookmark(&mut self) {
-        let line = serve::bookmark_event(self.version, false);
-        self.streams.iter().for_each(|stream| stream.send(&line));
-    }
-
-    /// The world as it is now, to come back to: a snapshot of its etcd.
-    pub(crate) fn snapshot(&self) -> (u64, BTreeMap<(String, String), Object>) {
-        (self.version, self.objects.clone())
-    }
-
-    /// An etcd restored from a snapshot: versions go back, and history begins anew.
-    pub(crate) fn restore(&mut self, (version, objects): (u64, BTreeMap<(String, String), Object>)) {
-        (self.version, self.floor, self.objects) = (version, version, objects);
-        self.history.clear();
-    }
-
-    /// Another server stands behind the configuration.
-    pub(crate) fn move_place(&mut self) {
-        self.place += 1;
-    }
-
-    /// A CustomResourceDefinition is there in this generation.
-    pub(crate) fn define(&mut self, name: &str, generation: u64) {
-        self.version += 1;
-        self.crds.insert(name.to_owned(), generation);
-        let line = serve::crd_event(name, generation, self.version);
-        self.streams.iter().for_each(|stream| stream.send_crd(&line));
-    }
-
-    /// Watches that are open on objects.
-    pub(crate) fn watches(&mut self) -> usize {
-        self.streams.retain(|stream| !stream.is_gone());
-        self.streams.iter().filter(|stream| stream.is_of_objects()).count()
-    }
-
-    fn happen(&mut self, happening: Happening) {
-        self.streams.iter().for_each(|stream| stream.offer(&happening));
-        self.history.push(happening);
-    }
-
-    fn break_streams(&mut self) {
-        self.streams.drain(..).for_each(body::Stream::cut);
-    }
+fn config_maps() -> Gvr {
+    Kind::config_maps().gvr
 }

@@ -114,6 +114,16 @@ impl Cluster {
         self.world().revision
     }
 
+    /// Something that is not simulated takes so many revisions.
+    pub fn pass(&self, revisions: u64) {
+        self.change(|world| world.revision += revisions);
+    }
+
+    /// Watches of a kind that are open.
+    pub fn watches(&self, gvr: &Gvr) -> usize {
+        self.world().served(gvr).map_or(0, |table| Arc::strong_count(&table.watches) - 1)
+    }
+
     /// Serves one kind more, and has its definition where it is custom.
     pub fn define(&self, kind: Kind) {
         self.change(|world| world.define(kind));
@@ -140,12 +150,20 @@ impl Cluster {
 
     /// The cluster's etcd as it is now.
     pub fn snapshot(&self) -> Snapshot {
-        let world = self.world();
-        let table = |table: &Table| (table.kind.gvr.clone(), table.served, table.objects.clone());
-        Snapshot { revision: world.revision, objects: world.tables.iter().map(table).collect() }
+        self.snapshot_at(self.revision())
     }
 
-    /// Restores its etcd: revisions go back, history begins anew, connections break.
+    /// The cluster's etcd as it was at a revision, as far as its history goes.
+    pub fn snapshot_at(&self, revision: u64) -> Snapshot {
+        let table = |table: &Table| {
+            let mut objects = table.at(revision);
+            objects.retain(|_, state| state.version <= revision);
+            (table.kind.gvr.clone(), table.served, objects)
+        };
+        Snapshot { revision, objects: self.world().tables.iter().map(table).collect() }
+    }
+
+    /// Restores its etcd: revisions go back, and history begins anew. Whether connections break is the caller's to say.
     pub fn restore(&self, snapshot: &Snapshot) {
         self.change(|world| {
             world.revision = snapshot.revision;
@@ -156,7 +174,6 @@ impl Cluster {
                 table.served = served;
                 table.reset(snapshot.revision, objects);
             }
-            world.faults.cut();
         });
     }
 
@@ -165,14 +182,14 @@ impl Cluster {
         self.change(|world| world.tables.iter_mut().for_each(|table| table.compact(revision.min(world.revision))));
     }
 
-    /// Another cluster stands at this address: another uid and no objects, the same addresses and credentials.
+    /// Another cluster stands at this address: another uid, later revisions and no objects. Whether connections break is
+    /// the caller's to say.
     pub fn become_another(&self, uid: &str) {
         self.change(|world| {
             world.uid = uid.into();
             world.revision += 1000;
             let revision = world.revision;
             world.tables.iter_mut().skip(2).for_each(|table| table.reset(revision, BTreeMap::new()));
-            world.faults.cut();
         });
     }
 

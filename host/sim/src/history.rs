@@ -1,6 +1,7 @@
 //! What happened to the objects of one kind: their state now, and the events that led there.
 
 use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
 use orrery_api::ObjectKey;
 
@@ -15,6 +16,8 @@ pub(crate) struct Table {
     pub(crate) served: bool,
     pub(crate) objects: BTreeMap<ObjectKey, State>,
     events: VecDeque<Event>,
+    /// Each open watch holds a clone.
+    pub(crate) watches: Arc<()>,
     /// Position of the oldest event kept; positions never repeat, versions may.
     first: u64,
     /// Below this version nothing can be listed.
@@ -41,8 +44,16 @@ const EVENTS_MAX: usize = 10_000;
 
 impl Table {
     pub(crate) fn new(kind: Kind) -> Self {
-        let objects = BTreeMap::new();
-        Self { kind, served: true, objects, events: VecDeque::new(), first: 0, list_floor: 0, watch_floor: 0 }
+        Self {
+            kind,
+            served: true,
+            objects: BTreeMap::new(),
+            events: VecDeque::new(),
+            watches: Arc::default(),
+            first: 0,
+            list_floor: 0,
+            watch_floor: 0,
+        }
     }
 
     /// Sets an object's state.

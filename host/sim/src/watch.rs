@@ -1,6 +1,7 @@
 //! Watches: each pulls from its kind's history when it is read, so that a watch that nobody reads costs nothing.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -36,6 +37,7 @@ struct Watching {
     /// The second half of a piece that was cut.
     half: Option<Bytes>,
     ended: bool,
+    _open: Arc<()>,
 }
 
 /// What a watch does next.
@@ -95,6 +97,7 @@ impl Cluster {
             deadline: Instant::now() + Duration::from_secs(seconds),
             half: None,
             ended: false,
+            _open: table.watches.clone(),
         };
         let mut response = json_answer(String::new());
         *response.body_mut() = pieces(watching, Watching::next);
@@ -159,14 +162,15 @@ impl Watching {
         if counts.cuts != self.told.cuts || world.faults.mode == Mode::Refusing {
             return Pulled::Break(String::new());
         }
-        if world.faults.mode == Mode::Silent {
-            return Pulled::Wait;
-        }
+        // What was on its way before the cluster fell silent still comes.
         if counts.expiries != self.told.expiries {
             return Pulled::End(self.expired());
         }
         if counts.ends != self.told.ends {
             return Pulled::End(String::new());
+        }
+        if world.faults.mode == Mode::Silent {
+            return Pulled::Wait;
         }
         let text = self.initial(world.faults.pace.chopped);
         if !text.is_empty() {
@@ -222,6 +226,12 @@ impl Watching {
                 return Pulled::Break(text);
             }
             faults.cut_after = faults.cut_after.map(|left| left - 1);
+            faults.end_after = faults.end_after.map(|left| left.saturating_sub(1));
+            if faults.end_after == Some(0) {
+                faults.end_after = None;
+                faults.counts.ends += 1;
+                break;
+            }
             if faults.repeat > 0 {
                 faults.repeat -= 1;
                 self.write_event(kind, &event.key, &event.after, &mut text);
@@ -238,7 +248,9 @@ impl Watching {
         let mut text = String::new();
         if self.bookmarks && (asked_for || ends || now >= self.next_bookmark) {
             self.next_bookmark = now + BOOKMARK_EVERY;
-            self.write_bookmark(world.revision.max(self.above), false, &mut text);
+            if !world.faults.lacks_bookmarks {
+                self.write_bookmark(world.revision.max(self.above), false, &mut text);
+            }
         }
         match (ends, text.is_empty()) {
             (true, _) => Pulled::End(text),

@@ -137,6 +137,7 @@ async fn a_restored_etcd_has_its_old_versions_again_and_a_watch_of_a_later_one_h
     cluster.put(&config_maps(), &key("b"), "lost");
     let mut before = Events::of(&cluster, "resourceVersion=3").await;
     cluster.restore(&snapshot);
+    cluster.cut();
     assert_eq!(before.next().await, None);
     assert_eq!((cluster.revision(), names(&get(&cluster, "/api/v1/configmaps").await.1)), (2, vec!["a"]));
     let mut after = Events::of(&cluster, "resourceVersion=3").await;

@@ -3,10 +3,11 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use orrery_api::{ClusterName, Gvr};
+use orrery_sim::Mode;
 use tokio::time::{sleep, timeout};
 
 use super::*;
-use crate::fake::{Fake, Mode};
+use crate::fake::Fake;
 use crate::{ConnectError, Endpoint, Fleet, Metrics, ResourceInfo, SendError, Traffic};
 
 fn name(name: &str) -> ClusterName {
@@ -79,13 +80,13 @@ async fn what_a_member_serves_is_kept_while_it_is_away() {
     let configmaps = Gvr::new("", "v1", "configmaps");
     assert!(member.discovery().unwrap().find(&configmaps).is_some_and(ResourceInfo::is_observable));
     assert_eq!(member.version().unwrap().minor, 37);
-    fake.set_mode(Mode::Refusing);
+    fake.cluster.set_mode(Mode::Refusing);
     until(&fleet, || matches!(member.health(), Health::Unreachable { .. })).await;
     sleep(Duration::from_secs(600)).await;
     assert!(member.discovery().unwrap().find(&configmaps).is_some());
     let unheard = member.unheard().unwrap();
     assert!(unheard >= Duration::from_secs(600), "{unheard:?}");
-    fake.set_mode(Mode::Serving);
+    fake.cluster.set_mode(Mode::Serving);
     until(&fleet, || member.health() == Health::Reachable).await;
 }
 
@@ -124,7 +125,7 @@ async fn only_so_many_requests_wait_for_a_member() {
     let fleet = fleet(&[("a", &fake)], settings);
     let member = fleet.member(&name("a")).unwrap();
     until(&fleet, || member.discovery().is_some()).await;
-    fake.set_mode(Mode::Frozen);
+    fake.cluster.set_mode(Mode::Silent);
     let waiting = (0..8).map(|_| member.send(get("/version")));
     let ended = futures::future::join_all(waiting).await;
     assert!(ended.iter().all(|result| matches!(result, Err(SendError::NoAnswer { .. } | SendError::Busy { .. }))));

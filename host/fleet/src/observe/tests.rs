@@ -101,13 +101,9 @@ impl Seen {
     }
 
     fn is(&self, fake: &Fake) -> bool {
-        let world = fake.world();
-        let expected: BTreeMap<_, _> = world
-            .objects
-            .iter()
-            .map(|((namespace, name), object)| {
-                (object.uid.clone(), (format!("{namespace}/{name}"), object.version, object.text.clone()))
-            })
+        let objects = fake.objects().into_iter();
+        let expected: BTreeMap<_, _> = objects
+            .map(|(key, state)| (state.uid.to_string(), (key.to_string(), state.version, state.text.to_string())))
             .collect();
         self.objects == expected
     }
@@ -129,7 +125,7 @@ impl Drop for Seen {
 /// Waits until the member has a watch open.
 async fn watched(fake: &Fake) {
     for _ in 0..10_000 {
-        if fake.world().watches() > 0 {
+        if fake.watches() > 0 {
             return;
         }
         sleep(Duration::from_millis(10)).await;

@@ -50,6 +50,10 @@ pub(crate) struct Faults {
     pub(crate) counts: Counts,
     /// So many events from now the connections break within one.
     pub(crate) cut_after: Option<u32>,
+    /// So many events from now all watches end.
+    pub(crate) end_after: Option<u32>,
+    /// No bookmark is sent, but the one that ends initial events.
+    pub(crate) lacks_bookmarks: bool,
     /// So many events are sent twice.
     pub(crate) repeat: u32,
 }
@@ -118,6 +122,16 @@ impl Cluster {
     /// Breaks every connection within the event that is sent after the next `events`.
     pub fn cut_after(&self, events: u32) {
         self.change(|world| world.faults.cut_after = Some(events));
+    }
+
+    /// Ends every watch after the next `events` events.
+    pub fn end_after(&self, events: u32) {
+        self.change(|world| world.faults.end_after = Some(events));
+    }
+
+    /// Sets whether it sends bookmarks beside those that end initial events.
+    pub fn set_bookmarks(&self, sent: bool) {
+        self.change(|world| world.faults.lacks_bookmarks = !sent);
     }
 
     /// Sends the next `events` events twice.

@@ -162,6 +162,7 @@ impl Driver {
                 if let Some(snapshot) = &site.snapshot {
                     cluster.restore(snapshot);
                     self.laws.restored();
+                    cluster.cut();
                     self.subjects.iter().for_each(|subject| self.truth.restated(cluster, subject.gvr()));
                 }
             }
@@ -197,6 +198,7 @@ impl Driver {
                 site.incarnation += 1;
                 site.snapshot = None;
                 cluster.become_another(&format!("{}-{}", site.name, site.incarnation));
+                cluster.cut();
             }
             _ => {}
         }

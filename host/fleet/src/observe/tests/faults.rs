@@ -3,7 +3,7 @@
 use tokio::time::Instant;
 
 use super::*;
-use crate::fake::Mode;
+use orrery_sim::{Kind, Mode, Template};
 
 #[tokio::test(start_paused = true)]
 async fn a_watch_that_ends_cleanly_is_resumed_without_a_list_and_loses_nothing() {
@@ -13,15 +13,9 @@ async fn a_watch_that_ends_cleanly_is_resumed_without_a_list_and_loses_nothing()
     }
     let mut seen = begin(&fake, Start::Fresh);
     seen.next().await;
-    {
-        // One transaction deletes three objects; the watch ends when only one of the events has been sent.
-        let mut world = fake.world();
-        world.delete_all(&[("n", "a")]);
-        world.version -= 1;
-    }
-    seen.next().await;
-    fake.end_watches();
-    fake.world().delete_all(&[("n", "b"), ("n", "c")]);
+    // One transaction deletes three objects; the watch ends when only one of the events has been sent.
+    fake.cluster.end_after(1);
+    fake.delete_all(&[("n", "a"), ("n", "b"), ("n", "c")]);
     seen.until_is(&fake).await;
     assert_eq!(seen.lists, [ListReason::Fresh]);
     assert!(!seen.stale);
@@ -32,13 +26,13 @@ async fn a_watch_that_ends_cleanly_is_resumed_without_a_list_and_loses_nothing()
 async fn versions_that_went_back_are_found_at_a_clean_end() {
     let fake = Fake::new("a");
     fake.put("n", "old", "x");
-    let snapshot = fake.world().snapshot();
+    let snapshot = fake.cluster.snapshot();
     let mut seen = begin(&fake, Start::Fresh);
     seen.next().await;
     fake.put("n", "lost", "x");
     seen.until_is(&fake).await;
-    fake.world().restore(snapshot);
-    fake.end_watches();
+    fake.cluster.restore(&snapshot);
+    fake.cluster.end_watches();
     let Observation::Listed { why, version: listed, .. } = seen.next_change().await else { panic!() };
     assert_eq!((why, listed), (ListReason::WentBack, version(11)));
     assert!(seen.is(&fake));
@@ -50,10 +44,10 @@ async fn a_watch_that_ended_cleanly_is_resumed_at_once_or_not_at_all() {
     let mut seen = begin(&fake, Start::Fresh);
     seen.next().await;
     // Nothing refuses and the version is not below: only the time tells that anything may have happened.
-    fake.end_watches();
-    fake.set_mode(Mode::Frozen);
+    fake.cluster.end_watches();
+    fake.cluster.set_mode(Mode::Silent);
     sleep(Duration::from_secs(5)).await;
-    fake.set_mode(Mode::Serving);
+    fake.cluster.set_mode(Mode::Serving);
     assert!(matches!(seen.next_change().await, Observation::Listed { why: ListReason::Reconnected, .. }));
 }
 
@@ -62,7 +56,7 @@ async fn a_connection_that_breaks_is_stale_until_a_list_has_come() {
     let fake = Fake::new("a");
     let mut seen = begin(&fake, Start::Fresh);
     seen.next().await;
-    fake.reset();
+    fake.cluster.cut();
     let Observation::Stale { reason } = seen.next().await else { panic!() };
     assert_eq!(reason.class, AwayClass::Refused);
     assert!(matches!(seen.next().await, Observation::Listed { why: ListReason::Reconnected, .. }));
@@ -74,7 +68,7 @@ async fn an_expired_watch_is_a_list_without_being_stale() {
     let fake = Fake::new("a");
     let mut seen = begin(&fake, Start::Fresh);
     seen.next().await;
-    fake.expire_watches();
+    fake.cluster.expire_watches();
     assert!(matches!(seen.next().await, Observation::Listed { why: ListReason::Expired, .. }));
 }
 
@@ -84,14 +78,14 @@ async fn a_member_that_stands_still_is_stale_within_half_a_minute_and_lists_when
     let mut seen = begin(&fake, Start::Fresh);
     seen.next().await;
     let froze = Instant::now();
-    fake.set_mode(Mode::Frozen);
+    fake.cluster.set_mode(Mode::Silent);
     let Observation::Stale { reason } = seen.next().await else { panic!() };
     assert_eq!(reason.class, AwayClass::NoAnswer);
     assert!(froze.elapsed() <= Duration::from_secs(30), "{:?}", froze.elapsed());
     assert!(matches!(seen.fleet.members()[0].health(), crate::Health::Unreachable { .. }));
     sleep(Duration::from_secs(60)).await;
     fake.put("n", "meanwhile", "x");
-    fake.set_mode(Mode::Serving);
+    fake.cluster.set_mode(Mode::Serving);
     let thawed = Instant::now();
     let Observation::Listed { why, .. } = seen.next_change().await else { panic!() };
     assert_eq!(why, ListReason::Reconnected);
@@ -103,6 +97,7 @@ async fn a_member_that_stands_still_is_stale_within_half_a_minute_and_lists_when
 #[tokio::test(start_paused = true)]
 async fn a_watch_that_lost_its_bookmarks_is_cut() {
     let fake = Fake::new("a");
+    fake.cluster.set_bookmarks(false);
     let mut seen = begin(&fake, Start::Fresh);
     seen.next().await;
     let Observation::Stale { reason } = seen.next().await else { panic!() };
@@ -113,7 +108,7 @@ async fn a_watch_that_lost_its_bookmarks_is_cut() {
 #[tokio::test(start_paused = true)]
 async fn what_cannot_be_loaded_is_away_with_its_reason_told_once_until_it_can() {
     let cases = [
-        (Mode::Frozen, AwayClass::NoAnswer),
+        (Mode::Silent, AwayClass::NoAnswer),
         (Mode::Refusing, AwayClass::Refused),
         (Mode::Failing(403), AwayClass::Forbidden),
         (Mode::Failing(404), AwayClass::NotServed),
@@ -121,14 +116,14 @@ async fn what_cannot_be_loaded_is_away_with_its_reason_told_once_until_it_can() 
     ];
     for (mode, class) in cases {
         let fake = Fake::new("a");
-        fake.set_mode(mode);
+        fake.cluster.set_mode(mode);
         let began = Instant::now();
         let mut seen = begin(&fake, Start::Resume { from: version(10), or_from: None });
         let Observation::Away { reason } = seen.next().await else { panic!("{mode:?}") };
         assert_eq!(reason.class, class, "{mode:?}");
         assert!(began.elapsed() <= Duration::from_secs(11), "{mode:?} {:?}", began.elapsed());
         assert!(timeout(Duration::from_secs(60), seen.rx.recv()).await.is_err(), "{mode:?} is told twice");
-        fake.set_mode(Mode::Serving);
+        fake.cluster.set_mode(Mode::Serving);
         assert!(matches!(seen.next().await, Observation::Resumed { .. }), "{mode:?}");
     }
 }
@@ -136,12 +131,12 @@ async fn what_cannot_be_loaded_is_away_with_its_reason_told_once_until_it_can() 
 #[tokio::test(start_paused = true)]
 async fn a_member_that_asks_to_wait_is_loading_and_not_away_for_a_while() {
     let fake = Fake::new("a");
-    fake.set_mode(Mode::Failing(429));
+    fake.cluster.set_mode(Mode::Failing(429));
     let mut seen = begin(&fake, Start::Fresh);
     let began = Instant::now();
     assert!(matches!(seen.next().await, Observation::Away { .. }));
     assert!(began.elapsed() >= Duration::from_secs(9), "{:?}", began.elapsed());
-    fake.set_mode(Mode::Serving);
+    fake.cluster.set_mode(Mode::Serving);
     assert!(matches!(seen.next().await, Observation::Listed { .. }));
 }
 
@@ -151,17 +146,15 @@ async fn refused_credentials_are_read_anew() {
     let mut seen = begin(&fake, Start::Fresh);
     seen.next().await;
     sleep(Duration::from_secs(5)).await;
-    {
-        let mut world = fake.world();
-        (world.token, world.configured) = (2, 2);
-    }
-    fake.end_watches();
+    fake.take_token(2);
+    fake.configure_token(2);
+    fake.cluster.end_watches();
     watched(&fake).await;
     fake.put("n", "after", "x");
     seen.until_is(&fake).await;
     assert_eq!(seen.lists, [ListReason::Fresh]);
-    fake.world().token = 3;
-    fake.reset();
+    fake.take_token(3);
+    fake.cluster.cut();
     loop {
         if let Observation::Stale { reason } = seen.next().await
             && reason.class == AwayClass::Unauthorized
@@ -177,18 +170,10 @@ async fn another_cluster_at_the_same_place_is_noticed_before_anything_of_it_is_t
     fake.put("n", "of-a", "x");
     let mut seen = begin(&fake, Start::Fresh);
     seen.next().await;
-    {
-        let mut world = fake.world();
-        world.uid = "b".to_owned();
-        world.objects.clear();
-        world.history.clear();
-        world.put("n", "of-b", "x");
-        world.version += 100;
-    }
+    fake.cluster.become_another("b");
+    fake.put("n", "of-b", "x");
     // It even grew past the old one, and the watch ended cleanly; what is in flight of the old one may still come.
-    while fake.world().watches() > 0 {
-        fake.end_watches();
-    }
+    fake.cluster.end_watches();
     let listed = loop {
         if let Observation::Listed { identity, why, .. } = seen.next_change().await {
             break (identity, why);
@@ -203,7 +188,7 @@ async fn streams_are_cut_when_the_configuration_names_another_server() {
     let fake = Fake::new("a");
     let mut seen = begin(&fake, Start::Fresh);
     seen.next().await;
-    fake.world().move_place();
+    fake.move_place();
     let name = ClusterName::new("east").unwrap();
     seen.fleet.replace_with(vec![(name, std::sync::Arc::new(fake.clone()))]).await;
     assert!(matches!(seen.next_change().await, Observation::Listed { why: ListReason::Reconnected, .. }));
@@ -212,16 +197,18 @@ async fn streams_are_cut_when_the_configuration_names_another_server() {
 #[tokio::test(start_paused = true)]
 async fn a_changed_custom_resource_definition_is_a_list_of_its_kind() {
     let fake = Fake::new("a");
-    fake.world().define("widgets.example.com", 1);
-    fake.world().define("others.example.com", 1);
-    let mut seen = begin_of(&fake, Gvr::new("example.com", "v1", "widgets"), Start::Fresh, None);
+    let [widgets, others] = ["widgets", "others"].map(|resource| Gvr::new("example.com", "v1", resource));
+    for gvr in [&widgets, &others] {
+        fake.cluster.define(Kind::custom(gvr.clone(), "K", true, Template::new("", "")));
+    }
+    let mut seen = begin_of(&fake, widgets.clone(), Start::Fresh, None);
     seen.next().await;
     let mut schemas = seen.fleet.members()[0].schemas();
     schemas.wait_for(|schemas| schemas.len() == 2).await.unwrap();
     sleep(Duration::from_secs(1)).await;
-    fake.world().define("others.example.com", 2);
+    fake.cluster.redefine(&others);
     sleep(Duration::from_secs(1)).await;
-    fake.world().define("widgets.example.com", 2);
+    fake.cluster.redefine(&widgets);
     assert!(matches!(seen.next_change().await, Observation::Listed { why: ListReason::SchemaChanged, .. }));
     assert_eq!(seen.lists, [ListReason::Fresh, ListReason::SchemaChanged]);
 }
@@ -239,10 +226,10 @@ async fn namespaces_are_observed_one_by_one_and_told_as_one() {
     fake.put("b", "two", "x");
     let Observation::Changed { object, .. } = seen.next().await else { panic!() };
     assert_eq!(object.key.to_string(), "b/two");
-    fake.bookmark();
+    fake.cluster.bookmark();
     let Observation::Progress { version: progress } = seen.next().await else { panic!() };
     assert_eq!(progress, version(15));
-    fake.reset();
+    fake.cluster.cut();
     let Observation::Listed { objects, why, .. } = seen.next_change().await else { panic!() };
     assert_eq!((objects.len(), why), (3, ListReason::Reconnected));
 }

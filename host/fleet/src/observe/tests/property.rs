@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::fake::Mode;
+use orrery_sim::Mode;
 
 /// What may happen to a member in the property below.
 #[derive(Clone, Debug)]
@@ -44,31 +44,28 @@ async fn act(fake: &Fake, deed: &Deed) {
     match deed {
         Deed::Put(at, text) => fake.put("n", &name(at), &text.to_string()),
         Deed::Delete(at) => fake.delete("n", &name(at)),
-        Deed::DeleteTwo(a, b) => fake.world().delete_all(&[("n", &name(a)), ("n", &name(b))]),
-        Deed::Bookmark => fake.bookmark(),
-        Deed::End => fake.end_watches(),
-        Deed::Reset => fake.reset(),
-        Deed::Expire => fake.expire_watches(),
-        Deed::Compact => {
-            let mut world = fake.world();
-            world.floor = world.version;
-        }
+        Deed::DeleteTwo(a, b) => fake.delete_all(&[("n", &name(a)), ("n", &name(b))]),
+        Deed::Bookmark => fake.cluster.bookmark(),
+        Deed::End => fake.cluster.end_watches(),
+        Deed::Reset => fake.cluster.cut(),
+        Deed::Expire => fake.cluster.expire_watches(),
+        Deed::Compact => fake.cluster.compact(fake.cluster.revision()),
         Deed::Freeze(seconds) => {
-            fake.set_mode(Mode::Frozen);
+            fake.cluster.set_mode(Mode::Silent);
             sleep(Duration::from_secs(u64::from(*seconds))).await;
-            fake.set_mode(Mode::Serving);
+            fake.cluster.set_mode(Mode::Serving);
         }
         Deed::Refuse(seconds) => {
-            fake.set_mode(Mode::Refusing);
+            fake.cluster.set_mode(Mode::Refusing);
             sleep(Duration::from_secs(u64::from(*seconds))).await;
-            fake.set_mode(Mode::Serving);
+            fake.cluster.set_mode(Mode::Serving);
         }
         Deed::Restore => {
             restore(fake);
             // An etcd is not restored in less.
-            fake.set_mode(Mode::Refusing);
+            fake.cluster.set_mode(Mode::Refusing);
             sleep(Duration::from_secs(4)).await;
-            fake.set_mode(Mode::Serving);
+            fake.cluster.set_mode(Mode::Serving);
         }
         Deed::Wait(tenths) => sleep(Duration::from_millis(u64::from(*tenths) * 100)).await,
     }
@@ -76,11 +73,7 @@ async fn act(fake: &Fake, deed: &Deed) {
 
 /// Three versions are lost.
 fn restore(fake: &Fake) {
-    let mut world = fake.world();
-    let (now, mut objects) = world.snapshot();
-    let then = now.saturating_sub(3).max(1);
-    objects.retain(|_, object| object.version <= then);
-    world.restore((then, objects));
+    fake.cluster.restore(&fake.cluster.snapshot_at(fake.cluster.revision().saturating_sub(3).max(1)));
 }
 
 proptest! {

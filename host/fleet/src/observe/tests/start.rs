@@ -1,7 +1,7 @@
 //! How an observation begins.
 
 use super::*;
-use crate::fake::WatchList;
+use orrery_sim::WatchLists;
 
 #[tokio::test(start_paused = true)]
 async fn a_member_with_watch_list_is_listed_by_one_request_and_its_changes_follow() {
@@ -12,7 +12,7 @@ async fn a_member_with_watch_list_is_listed_by_one_request_and_its_changes_follo
     assert_eq!((listed, &*identity, objects.len(), why), (version(11), "a", 1, ListReason::Fresh));
     let listed_digest = objects[0].digest;
     fake.put("n", "two", "2");
-    fake.bookmark();
+    fake.cluster.bookmark();
     let Observation::Changed { object, kind: ChangeKind::Added } = seen.next().await else { panic!() };
     assert_eq!(object.version, version(12));
     assert_ne!(object.digest, listed_digest);
@@ -28,7 +28,7 @@ async fn a_member_with_watch_list_is_listed_by_one_request_and_its_changes_follo
 #[tokio::test(start_paused = true)]
 async fn an_older_member_is_listed_page_by_page() {
     let fake = Fake::new("a");
-    fake.world().minor = 31;
+    fake.cluster.set_minor(31);
     (0..5).for_each(|at| fake.put("n", &format!("o{at}"), "x"));
     let mut seen = begin(&fake, Start::Fresh);
     let Observation::Listed { objects, .. } = seen.next().await else { panic!() };
@@ -41,16 +41,16 @@ async fn an_older_member_is_listed_page_by_page() {
 
 #[tokio::test(start_paused = true)]
 async fn a_member_that_refuses_or_never_ends_a_watch_list_is_listed_plainly() {
-    for watch_list in [WatchList::Refused, WatchList::Ignored] {
+    for watch_list in [WatchLists::Refused, WatchLists::Ignored] {
         let fake = Fake::new("a");
         fake.put("n", "one", "1");
-        fake.world().watch_list = watch_list;
+        fake.cluster.set_watch_lists(watch_list);
         let mut seen = begin(&fake, Start::Fresh);
         assert!(matches!(seen.next().await, Observation::Listed { why: ListReason::Fresh, .. }), "{watch_list:?}");
         watched(&fake).await;
         fake.put("n", "two", "2");
         seen.until_is(&fake).await;
-        fake.reset();
+        fake.cluster.cut();
         fake.put("n", "three", "3");
         seen.until_is(&fake).await;
         let asked = fake.requests().iter().filter(|uri| uri.contains("sendInitialEvents")).count();
@@ -78,7 +78,7 @@ async fn a_resume_gives_the_exact_state_and_every_change_since() {
 async fn a_resume_falls_back_to_the_second_version_and_then_to_the_latest() {
     let fake = Fake::new("a");
     (0..4).for_each(|at| fake.put("n", &format!("o{at}"), "x"));
-    fake.world().floor = 13;
+    fake.cluster.compact(13);
     let mut seen = begin(&fake, Start::Resume { from: version(12), or_from: Some(version(13)) });
     let Observation::Resumed { at, .. } = seen.next().await else { panic!() };
     assert_eq!(at, version(13));
