@@ -63,6 +63,15 @@ impl FieldTable {
         builtin::table(gvr, namespaced)
     }
 
+    /// The fields of a custom resource: beside name and namespace, what its definition's `selectableFields` name by
+    /// `paths` (`.spec.colour`; KEP-4358). A path that is more than names after dots is not taken.
+    pub fn custom<'a>(namespaced: bool, paths: impl Iterator<Item = &'a str>) -> Self {
+        let names = paths.filter_map(|path| path.strip_prefix('.'));
+        let plain =
+            names.filter(|name| name.split('.').all(|part| !part.is_empty() && !part.contains(['[', '\'', '"'])));
+        plain.fold(Builder::new(namespaced, Refusal::Plain), |table, name| table.field(name, name, "")).build()
+    }
+
     /// What the name `label` stands for, or the API server's words that it is not known.
     pub(crate) fn meaning(&self, label: &str) -> Result<Meaning, String> {
         match label {

@@ -129,6 +129,11 @@ impl Resource {
         self.shared.naming == Naming::Same && log.owner(served).is_some_and(has_lost)
     }
 
+    /// The name under which clients see the object that `cluster` has under `key`, if the log has it.
+    pub fn served(&self, cluster: &ClusterName, key: &ObjectKey) -> Option<ObjectKey> {
+        self.log().served(cluster, key)
+    }
+
     /// The object that is served as `served`, once the cache has it at `version` or later: a read by name is never older
     /// than the member. `None` where another object has taken the name, or the time is up.
     pub async fn at_least(

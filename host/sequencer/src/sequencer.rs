@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use orrery_api::{GroupResource, Gvr, Naming, Stamp};
-use orrery_cache::Budget;
+use orrery_cache::{Budget, FieldTable};
 use orrery_fleet::{Fleet, ResourceInfo};
 use orrery_markers::{MarkerStore, UnixMicros};
 use tokio::sync::watch;
@@ -65,6 +65,8 @@ pub(crate) struct Inner {
     pub(crate) metrics: Metrics,
     pub(crate) cache_metrics: orrery_cache::Metrics,
     slots: Mutex<HashMap<Gvr, Slot>>,
+    /// Paths of the fields of custom resources that selectors may name; as many as there are definitions that name some.
+    selectable: Mutex<HashMap<Gvr, Arc<[String]>>>,
     stop: CancellationToken,
 }
 
@@ -89,7 +91,8 @@ impl Sequencer {
         cache_metrics: orrery_cache::Metrics,
         stop: CancellationToken,
     ) -> Self {
-        Self(Arc::new(Inner { fleet, store, budget, settings, metrics, cache_metrics, slots: Mutex::default(), stop }))
+        let (slots, selectable) = (Mutex::default(), Mutex::default());
+        Self(Arc::new(Inner { fleet, store, budget, settings, metrics, cache_metrics, slots, selectable, stop }))
     }
 
     /// The resource; its first use begins it.
@@ -104,6 +107,31 @@ impl Sequencer {
             },
             Ok(Err(_)) | Err(_) => Err(NotReady::Loading),
         }
+    }
+
+    /// As [`Self::resource`], of a custom resource whose definition lets selectors name the fields at `paths`
+    /// (`.spec.colour`). Where it named others until now, the resource begins anew, as after a restart: its objects have
+    /// to be read again for their values.
+    pub async fn resource_selecting(&self, gvr: &Gvr, paths: &Arc<[String]>) -> Result<Resource, NotReady> {
+        self.select(gvr, paths);
+        self.resource(gvr).await
+    }
+
+    fn select(&self, gvr: &Gvr, paths: &Arc<[String]>) {
+        let mut selectable = self.0.selectable.lock().unwrap_or_else(PoisonError::into_inner);
+        if selectable.get(gvr).map_or(paths.is_empty(), |known| known == paths) {
+            return;
+        }
+        selectable.insert(gvr.clone(), paths.clone());
+        // All its versions: they share a log, and who begins it anew reads it back.
+        self.0.slots.lock().unwrap_or_else(PoisonError::into_inner).retain(|version, slot| {
+            let begins_anew = version.clock() == gvr.clock();
+            if begins_anew {
+                tracing::info!(resource = %version, "begun anew: its definition names other selectable fields");
+                slot.stop.cancel();
+            }
+            !begins_anew
+        });
     }
 
     /// Those that serve now.
@@ -176,6 +204,19 @@ impl Default for WallClock {
 impl fmt::Debug for WallClock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("WallClock").field(&self.now().0).finish()
+    }
+}
+
+// === impl Inner ===
+
+impl Inner {
+    /// What field selectors can name.
+    pub(crate) fn fields_of(&self, gvr: &Gvr, namespaced: bool) -> FieldTable {
+        let selectable = self.selectable.lock().unwrap_or_else(PoisonError::into_inner);
+        match selectable.get(gvr) {
+            Some(paths) => FieldTable::custom(namespaced, paths.iter().map(String::as_str)),
+            None => FieldTable::of(gvr, namespaced),
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use orrery_api::{ClusterName, Gvr, ObjectKey, Uid};
-use orrery_cache::{Apply, FieldTable, Shape};
+use orrery_cache::{Apply, Shape};
 use orrery_fleet::{AwayReason, Fleet, ListReason, Observation, ResourceInfo};
 use orrery_markers::{Change, ChangeKind, Effect, Log, Marker, MemberObject, MemberVersion, Presence, Sight};
 use tokio::sync::{mpsc, watch};
@@ -92,7 +92,7 @@ pub(crate) fn shape_of(inner: &Inner, info: &ResourceInfo) -> Shape {
         namespaced: info.namespaced,
         stamp: inner.settings.stamp,
         naming: naming_of(&info.gvr),
-        fields: FieldTable::of(&info.gvr, info.namespaced),
+        fields: inner.fields_of(&info.gvr, info.namespaced),
     }
 }
 

@@ -34,13 +34,22 @@ fn member(body: &str) -> MemberObject {
 }
 
 fn splice(body: &str, served: &str, stamp: Stamp, holders: Option<&Arc<[ClusterName]>>) -> Result<Object, BodyError> {
+    splice_as(body, served, &shape(stamp), holders)
+}
+
+fn splice_as(
+    body: &str,
+    served: &str,
+    shape: &Shape,
+    holders: Option<&Arc<[ClusterName]>>,
+) -> Result<Object, BodyError> {
     let showing = Showing {
         marker: Marker::new(1_700_000_000_000_000).unwrap(),
         served: &ObjectKey::new("ns", served),
         cluster: &cluster("east"),
         holders,
     };
-    Object::new(&member(body), &showing, &shape(stamp), &mut Interner::default())
+    Object::new(&member(body), &showing, shape, &mut Interner::default())
 }
 
 fn served(body: &str, stamp: Stamp) -> String {
@@ -166,6 +175,22 @@ fn values_of_selectable_fields_are_read_as_the_api_server_reads_them() {
     ];
     for (name, value) in expected {
         assert_eq!(field(name), value, "{name}");
+    }
+}
+
+#[test]
+fn a_custom_resource_has_the_fields_that_its_definition_names() {
+    let paths = [".spec.colour", ".spec.size", ".spec.on", ".spec.list[0]", "spec.undotted"];
+    let fields = FieldTable::custom(true, paths.into_iter());
+    let body = r#"{"spec":{"size":7,"on":false},"metadata":{"name":"pod"}}"#;
+    let shape = Shape { fields, ..shape(Stamp::None) };
+    let object = splice_as(body, "pod", &shape, None).unwrap();
+    let field = |name: &str| shape.fields.meaning(name).map(|meaning| object.head.field(meaning).to_owned());
+    assert_eq!(field("spec.colour"), Ok(String::new()));
+    assert_eq!(field("spec.size"), Ok("7".to_owned()));
+    assert_eq!(field("spec.on"), Ok("false".to_owned()));
+    for unknown in ["spec.list[0]", "spec.undotted", "spec"] {
+        assert_eq!(field(unknown), Err(format!("field label not supported: {unknown}")));
     }
 }
 

@@ -75,6 +75,13 @@ impl LabelSelector {
         of_cluster.all(|requirement| requirement.relation.holds(Some(cluster.as_str())))
     }
 
+    /// Without what is required of the virtual label: what members can be asked.
+    #[must_use]
+    pub fn without_cluster(&self) -> Self {
+        let others = self.requirements.iter().filter(|requirement| requirement.key != CLUSTER_KEY);
+        Self { requirements: others.cloned().collect() }
+    }
+
     pub(crate) fn matches(&self, head: &Head) -> bool {
         self.requirements.iter().all(|requirement| requirement.relation.holds(head.label(&requirement.key)))
     }

@@ -155,6 +155,13 @@ fn a_selector_admits_the_clusters_that_its_virtual_label_allows() {
 }
 
 #[test]
+fn what_members_are_asked_is_the_selector_without_the_virtual_label() {
+    let rest = |text: &str| LabelSelector::parse(text).unwrap().without_cluster().to_string();
+    assert_eq!(rest("app in (a,b),orrery.dev/cluster=east,!x"), "app in (a,b),!x");
+    assert_eq!(rest("orrery.dev/cluster notin (west)"), "");
+}
+
+#[test]
 fn field_selectors_select_as_the_api_server_does() {
     let pod = r#"{"metadata":{"name":"name"},"spec":{"nodeName":"n,1","restartPolicy":"Always"},"status":{"phase":"Running","podIP":"10.0.0.1"}}"#;
     let event = r#"{"metadata":{"name":"name"},"involvedObject":{"kind":"Pod","name":"p"},"source":{"component":""},"reportingComponent":"kubelet","type":"Normal"}"#;
