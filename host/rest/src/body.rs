@@ -13,8 +13,10 @@ use http_body_util::{BodyExt as _, Full, StreamBody};
 
 pub(crate) use orrery_fleet::{Body, BodyError};
 
+use crate::negotiate::Syntax;
 use crate::pretty::Indenter;
 use crate::status::Status;
+use crate::yaml::YamlWriter;
 
 /// How the client wants a body that may be long.
 #[derive(Clone, Copy, Debug, Default)]
@@ -23,6 +25,8 @@ pub(crate) struct Encoding {
     pub(crate) gzip: bool,
     /// It is read by a person.
     pub(crate) pretty: bool,
+    /// What it is written in, where the document is made in both.
+    pub(crate) syntax: Syntax,
 }
 
 /// About how many bytes a streamed body has in one piece.
@@ -37,7 +41,7 @@ pub(crate) fn full(bytes: impl Into<Bytes>) -> Body {
     Full::new(bytes.into()).map_err(|never| match never {}).boxed_unsync()
 }
 
-/// An answer of JSON that is there whole.
+/// An answer that is there whole, from its JSON.
 pub(crate) fn json(code: StatusCode, json: Vec<u8>, encoding: Encoding) -> Response<Body> {
     let mut response = json_chunks(std::iter::once(Bytes::from(json)), encoding);
     *response.status_mut() = code;
@@ -55,34 +59,38 @@ pub(crate) fn text(code: StatusCode, text: impl Into<Bytes>) -> Response<Body> {
 }
 
 /// The answer that a refusal is.
-pub(crate) fn refusal(status: &Status, pretty: bool) -> Response<Body> {
+pub(crate) fn refusal(status: &Status, encoding: Encoding) -> Response<Body> {
     let mut bytes = status.to_json();
-    if !pretty {
+    if !encoding.pretty {
         bytes.push(b'\n');
     }
-    let mut response = json(status.code(), bytes, Encoding { gzip: false, pretty });
+    let mut response = json(status.code(), bytes, Encoding { gzip: false, ..encoding });
     if status.retry_after_seconds() > 0 {
         response.headers_mut().insert(http::header::RETRY_AFTER, status.retry_after_seconds().into());
     }
     response
 }
 
-/// A 200 of JSON that comes in pieces of about [`CHUNK_BYTES`]. What fits in one has a Content-Length.
+/// A 200 from JSON that comes in pieces of about [`CHUNK_BYTES`]. What fits in one has a Content-Length.
 pub(crate) fn json_chunks(
     chunks: impl Iterator<Item = Bytes> + Send + 'static,
-    Encoding { gzip, pretty }: Encoding,
+    Encoding { gzip, pretty, syntax }: Encoding,
 ) -> Response<Body> {
-    if pretty { compressed(indent(chunks), gzip) } else { compressed(chunks, gzip) }
+    match syntax {
+        Syntax::Yaml => compressed(yaml(chunks), gzip, "application/yaml"),
+        Syntax::Json if pretty => compressed(indent(chunks), gzip, "application/json"),
+        Syntax::Json => compressed(chunks, gzip, "application/json"),
+    }
 }
 
-fn compressed(chunks: impl Iterator<Item = Bytes> + Send + 'static, gzip: bool) -> Response<Body> {
+fn compressed(chunks: impl Iterator<Item = Bytes> + Send + 'static, gzip: bool, kind: &'static str) -> Response<Body> {
     let mut chunks = chunks.peekable();
     let first_is_long = chunks.peek().is_some_and(|first| first.len() > GZIP_ABOVE_BYTES);
     let compresses = gzip && first_is_long;
     let mut response =
         Response::new(if compresses { streamed(gzip_chunks(chunks)) } else { whole_or_streamed(chunks) });
     let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
     if compresses {
         headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
         headers.insert(VARY, HeaderValue::from_static("Accept-Encoding"));
@@ -110,6 +118,20 @@ fn indent(chunks: impl Iterator<Item = Bytes> + Send + 'static) -> impl Iterator
         let mut out = Vec::with_capacity(2 * chunk.len());
         indenter.feed(&chunk, &mut out);
         Bytes::from(out)
+    })
+}
+
+fn yaml(chunks: impl Iterator<Item = Bytes> + Send + 'static) -> impl Iterator<Item = Bytes> + Send + 'static {
+    let mut writer = Some(YamlWriter::default());
+    let mut chunks = chunks;
+    std::iter::from_fn(move || {
+        let running = writer.as_mut()?;
+        let mut out = Vec::new();
+        match chunks.next() {
+            Some(chunk) => running.feed(&chunk, &mut out),
+            None => writer.take()?.finish(&mut out),
+        }
+        Some(Bytes::from(out))
     })
 }
 
@@ -151,7 +173,7 @@ mod tests {
     #[tokio::test]
     async fn a_long_body_is_one_gzip_member_for_those_who_take_it() {
         let pieces = pieces(5);
-        let response = json_chunks(pieces.clone().into_iter(), Encoding { gzip: true, pretty: false });
+        let response = json_chunks(pieces.clone().into_iter(), Encoding { gzip: true, ..Encoding::default() });
         assert_eq!(response.headers()[CONTENT_ENCODING], "gzip");
         assert_eq!(response.headers()[VARY], "Accept-Encoding");
         assert!(!response.headers().contains_key(CONTENT_LENGTH));
@@ -165,14 +187,14 @@ mod tests {
     #[tokio::test]
     async fn a_body_of_128_kib_is_not_compressed_and_one_byte_more_is() {
         for (bytes, expected) in [(GZIP_ABOVE_BYTES, false), (GZIP_ABOVE_BYTES + 1, true)] {
-            let response = json(StatusCode::OK, vec![b' '; bytes], Encoding { gzip: true, pretty: false });
+            let response = json(StatusCode::OK, vec![b' '; bytes], Encoding { gzip: true, ..Encoding::default() });
             assert_eq!(response.headers().contains_key(CONTENT_ENCODING), expected, "{bytes} bytes");
         }
     }
 
     #[tokio::test]
     async fn a_short_body_has_its_length() {
-        let response = json(StatusCode::OK, b"{}".to_vec(), Encoding { gzip: true, pretty: false });
+        let response = json(StatusCode::OK, b"{}".to_vec(), Encoding { gzip: true, ..Encoding::default() });
         assert_eq!(response.headers()[CONTENT_LENGTH], "2");
         assert_eq!(response.headers()[CONTENT_TYPE], "application/json");
         assert_eq!(collect(response).await, b"{}");
@@ -180,9 +202,9 @@ mod tests {
 
     #[tokio::test]
     async fn a_refusal_asks_to_retry_where_its_status_does() {
-        let response = refusal(&Status::too_many_requests("storage is (re)initializing", 1), false);
+        let response = refusal(&Status::too_many_requests("storage is (re)initializing", 1), Encoding::default());
         assert_eq!(response.status(), StatusCode::TOO_MANY_REQUESTS);
         assert_eq!(response.headers()["retry-after"], "1");
-        assert!(!refusal(&Status::unauthorized(), false).headers().contains_key("retry-after"));
+        assert!(!refusal(&Status::unauthorized(), Encoding::default()).headers().contains_key("retry-after"));
     }
 }

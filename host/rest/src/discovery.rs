@@ -87,7 +87,8 @@ impl Documents {
         server_address: &str,
         encoding: Encoding,
     ) -> Result<Response<Body>, Status> {
-        if discovery_form(accept(headers))? == DiscoveryForm::Legacy {
+        if let DiscoveryForm::Legacy(accepted) = discovery_form(accept(headers))? {
+            let encoding = accepted.encoding(encoding);
             return Ok(match entry {
                 Entry::Core => json(StatusCode::OK, legacy::api_versions(&self.catalog, server_address), encoding),
                 Entry::Groups => json(StatusCode::OK, legacy::group_list(&self.catalog), encoding),
@@ -108,7 +109,10 @@ impl Documents {
         encoding: Encoding,
     ) -> Option<Result<Response<Body>, Status>> {
         let group = self.catalog.group(name).filter(|_| !name.is_empty())?;
-        Some(object_form(accept(headers)).map(|_| json(StatusCode::OK, legacy::group(group), encoding)))
+        Some(
+            object_form(accept(headers))
+                .map(|accepted| json(StatusCode::OK, legacy::group(group), accepted.encoding(encoding))),
+        )
     }
 
     /// The answer of `/api/VERSION` (`group` empty) or `/apis/GROUP/VERSION`; `None` where nobody serves it.
@@ -120,7 +124,10 @@ impl Documents {
         encoding: Encoding,
     ) -> Option<Result<Response<Body>, Status>> {
         let found = self.catalog.group(group)?.version(version)?;
-        Some(object_form(accept(headers)).map(|_| json(StatusCode::OK, legacy::resource_list(group, found), encoding)))
+        Some(
+            object_form(accept(headers))
+                .map(|accepted| json(StatusCode::OK, legacy::resource_list(group, found), accepted.encoding(encoding))),
+        )
     }
 }
 
@@ -128,7 +135,7 @@ impl Documents {
 
 impl Tagged {
     fn new(mut json: Vec<u8>) -> Self {
-        let etag = format!("\"{:X}\"", Sha512::digest(&json));
+        let etag = format!("\"{:X}\"", Bytes::copy_from_slice(&Sha512::digest(&json)));
         json.push(b'\n');
         Self { json: json.into(), etag }
     }

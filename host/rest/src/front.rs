@@ -2,6 +2,7 @@
 
 mod admission;
 mod answer;
+mod openapi;
 mod own;
 mod paths;
 mod resource;
@@ -19,7 +20,9 @@ use crate::health::Check;
 use crate::{Metrics, Settings};
 
 use admission::Admission;
-use resource::Printers;
+pub(crate) use admission::Place;
+use openapi::Indexes;
+use resource::{Printers, Selectable};
 
 /// All that the front serves from.
 #[derive(Clone)]
@@ -46,6 +49,8 @@ pub(crate) struct Service {
     admission: Admission,
     discovered: Discovered,
     printers: Printers,
+    selectable: Selectable,
+    indexes: Indexes,
     shutdown: CancellationToken,
 }
 
@@ -54,8 +59,8 @@ pub(crate) struct Service {
 impl Service {
     pub(crate) fn new(front: Front, address: String, shutdown: CancellationToken) -> Self {
         let admission = Admission::new(&front.settings, &front.metrics);
-        let (discovered, printers) = (Discovered::default(), Printers::default());
-        Self { front, address, admission, discovered, printers, shutdown }
+        let (discovered, printers, selectable, indexes) = Default::default();
+        Self { front, address, admission, discovered, printers, selectable, indexes, shutdown }
     }
 
     pub(crate) fn settings(&self) -> &Settings {

@@ -10,6 +10,7 @@ mod front;
 mod health;
 mod metrics;
 mod negotiate;
+mod openapi;
 mod options;
 mod pretty;
 mod proxy;
@@ -21,6 +22,8 @@ mod settings;
 mod status;
 mod table;
 mod token;
+mod websocket;
+mod yaml;
 
 pub use front::Front;
 pub use health::Check;

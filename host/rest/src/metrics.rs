@@ -17,6 +17,7 @@ pub struct Metrics {
     pub(crate) refused: Family<OfReason, Counter>,
     pub(crate) connections: Gauge,
     pub(crate) panics: Counter,
+    pub(crate) websockets_cut: Family<OfReason, Counter>,
 }
 
 /// Labels of an answered request. `resource` is one that is served, or empty.
@@ -34,7 +35,7 @@ pub(crate) struct OfRequest {
     pub(crate) resource: String,
 }
 
-/// `short` requests, and `long` ones: watches, logs, upgrades.
+/// Short requests, which `read` or `write`, and `long` ones: watches, logs, upgrades.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(crate) struct OfClass {
     pub(crate) class: &'static str,
@@ -58,6 +59,7 @@ impl Default for Metrics {
             refused: Family::default(),
             connections: Gauge::default(),
             panics: Counter::default(),
+            websockets_cut: Family::default(),
         }
     }
 }
@@ -89,6 +91,11 @@ impl Metrics {
             "orrery_http_panics",
             "Requests answered 500 because their handler panicked",
             self.panics.clone(),
+        );
+        registry.register(
+            "orrery_http_websockets_cut",
+            "WebSockets whose client did not read (slow) or answered no ping (vanished)",
+            self.websockets_cut.clone(),
         );
     }
 }

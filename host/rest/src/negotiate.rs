@@ -1,5 +1,6 @@
 //! Which form of an answer a client accepts (AS pkg/endpoints/handlers/negotiation/negotiate.go).
 
+use crate::body::Encoding;
 use crate::status::Status;
 
 /// The form of an object, list or watch.
@@ -27,14 +28,23 @@ pub(crate) enum MetaVersion {
 pub(crate) enum DiscoveryForm {
     /// One document that holds all groups, versions and resources.
     Aggregated,
-    /// One document for each.
-    Legacy,
+    /// One document for each, written so.
+    Legacy(Accepted),
 }
 
-/// A negotiated form, and whether the client wants it indented.
+/// How a document is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Syntax {
+    #[default]
+    Json,
+    Yaml,
+}
+
+/// A negotiated form and syntax, and whether the client wants it indented.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Accepted {
     pub(crate) form: Form,
+    pub(crate) syntax: Syntax,
     pub(crate) pretty: bool,
 }
 
@@ -46,6 +56,8 @@ struct Clause<'a> {
 }
 
 const JSON: (&str, &str) = ("application", "json");
+/// What documents are written in, the first for who takes all.
+const SYNTAXES: [((&str, &str), Syntax); 2] = [(JSON, Syntax::Json), (("application", "yaml"), Syntax::Yaml)];
 
 // === impl MetaVersion ===
 
@@ -67,31 +79,56 @@ impl MetaVersion {
     }
 }
 
-/// Negotiates the form of an object, list or watch; 406 where none is accepted that the host has: it has JSON.
+// === impl Accepted ===
+
+impl Accepted {
+    /// What who names nothing gets.
+    const PLAIN: Self = Self { form: Form::Plain, syntax: Syntax::Json, pretty: false };
+
+    /// How the answer is encoded, where `encoding` is what the rest of the request says.
+    pub(crate) fn encoding(self, encoding: Encoding) -> Encoding {
+        Encoding { pretty: self.pretty || encoding.pretty, syntax: self.syntax, ..encoding }
+    }
+}
+
+/// Negotiates the form of an object or a list; 406 where none is accepted that the host has.
 pub(crate) fn object_form(accept: Option<&str>) -> Result<Accepted, Status> {
-    let Some(accept) = accept.filter(|accept| !accept.is_empty()) else {
-        return Ok(Accepted { form: Form::Plain, pretty: false });
-    };
-    clauses(accept)
-        .iter()
-        .filter(|clause| clause.takes(JSON))
-        .find_map(accepted)
-        .ok_or_else(|| Status::not_acceptable("only the following media types are accepted: application/json"))
+    let Some(accept) = accept.filter(|accept| !accept.is_empty()) else { return Ok(Accepted::PLAIN) };
+    let wanted = clauses(accept);
+    let mut offered = wanted.iter().flat_map(|clause| SYNTAXES.map(|(media, syntax)| (clause, media, syntax)));
+    offered
+        .find_map(|(clause, media, syntax)| clause.takes(media).then(|| accepted(clause, syntax)).flatten())
+        .ok_or_else(|| not_acceptable("application/json, application/yaml"))
+}
+
+/// Negotiates the form of a watch. YAML has no frames.
+pub(crate) fn watch_form(accept: Option<&str>) -> Result<Accepted, Status> {
+    let accepted = object_form(accept).ok().filter(|accepted| accepted.syntax == Syntax::Json);
+    accepted.ok_or_else(|| not_acceptable("application/json;stream=watch"))
+}
+
+/// How a refusal is written for who accepts this: it is a Status and nothing else. `None` where that is not accepted
+/// either: upstream then writes indented JSON (AS responsewriters/writers.go).
+pub(crate) fn refusal_syntax(accept: Option<&str>) -> Option<Syntax> {
+    let Some(accept) = accept.filter(|accept| !accept.is_empty()) else { return Some(Syntax::Json) };
+    let wanted = clauses(accept);
+    let mut offered = wanted.iter().flat_map(|clause| SYNTAXES.map(|(media, syntax)| (clause, media, syntax)));
+    let plain = offered.find_map(|(clause, media, syntax)| {
+        clause.takes(media).then(|| accepted(clause, syntax)).flatten().filter(|accepted| accepted.form == Form::Plain)
+    });
+    plain.map(|accepted| accepted.syntax)
 }
 
 /// Negotiates the form of `/api` and `/apis`.
 pub(crate) fn discovery_form(accept: Option<&str>) -> Result<DiscoveryForm, Status> {
-    let Some(accept) = accept.filter(|accept| !accept.is_empty()) else { return Ok(DiscoveryForm::Legacy) };
-    let mut legacy = false;
-    for clause in clauses(accept).iter().filter(|clause| clause.takes(JSON)) {
+    let aggregates = |clause: &Clause<'_>| {
         let conversion = ["g", "v", "as"].map(|name| clause.parameter(name).unwrap_or_default());
-        match conversion {
-            ["apidiscovery.k8s.io", "v2", "APIGroupDiscoveryList"] => return Ok(DiscoveryForm::Aggregated),
-            ["", "", ""] => legacy = true,
-            _ => {}
-        }
+        conversion == ["apidiscovery.k8s.io", "v2", "APIGroupDiscoveryList"] && clause.takes(JSON)
+    };
+    if clauses(accept.unwrap_or_default()).iter().any(aggregates) {
+        return Ok(DiscoveryForm::Aggregated);
     }
-    if legacy { Ok(DiscoveryForm::Legacy) } else { object_form(Some(accept)).map(|_| DiscoveryForm::Legacy) }
+    object_form(accept).map(DiscoveryForm::Legacy)
 }
 
 /// Whether an answer is indented: as `?pretty` says, else for what people use (curl, Wget, browsers).
@@ -104,10 +141,16 @@ pub(crate) fn pretty(parameter: Option<&str>, user_agent: Option<&str>) -> bool 
     }
 }
 
-fn accepted(clause: &Clause<'_>) -> Option<Accepted> {
-    if !matches!(clause.parameter("stream"), None | Some("" | "watch"))
-        || !matches!(clause.parameter("sv"), None | Some("" | "v1"))
-    {
+fn not_acceptable(offered: &str) -> Status {
+    Status::not_acceptable(format!("only the following media types are accepted: {offered}"))
+}
+
+fn accepted(clause: &Clause<'_>, syntax: Syntax) -> Option<Accepted> {
+    let known = match clause.parameter("stream") {
+        None | Some("") => true,
+        Some(stream) => syntax == Syntax::Json && stream == "watch",
+    };
+    if !known || !matches!(clause.parameter("sv"), None | Some("" | "v1")) {
         return None;
     }
     let pretty = clause.parameter("pretty") == Some("1");
@@ -125,7 +168,7 @@ fn accepted(clause: &Clause<'_>) -> Option<Accepted> {
         }
         _ => return None,
     };
-    Some(Accepted { form, pretty })
+    Some(Accepted { form, syntax, pretty })
 }
 
 // === impl Clause ===

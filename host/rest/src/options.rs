@@ -46,6 +46,8 @@ pub(crate) enum ListStart {
 pub(crate) enum WatchStart {
     /// With all objects as ADDED, in a state that has the version behind it (0: whatever there is), then live.
     Initial(u64),
+    /// The same of whatever there is, without telling where the objects end: the old `watch/` paths.
+    Unended,
     /// With the first change after the version.
     After(u64),
     /// With the first change after now.
@@ -67,7 +69,7 @@ impl ListOptions {
             field_selector: query.text("fieldSelector"),
             limit: usize::try_from(limit).ok().filter(|&limit| limit > 0),
             bookmarks: query.flag("allowWatchBookmarks") == Some(true),
-            timeout: seconds.filter(|&s| s != 0).map(|s| Duration::from_secs(u64::try_from(s).unwrap_or_default())),
+            timeout: seconds.filter(|&seconds| seconds != 0).map(lasting),
             resource_version: query.text("resourceVersion"),
             version_match: query.text("resourceVersionMatch"),
             resume: query.text("continue"),
@@ -107,6 +109,7 @@ impl ListOptions {
         let version = self.version().map_err(Status::bad_request)?;
         Ok(match self.send_initial_events {
             Some(true) => WatchStart::Initial(version),
+            None if version == 0 => WatchStart::Unended,
             _ if version == 0 => WatchStart::Now,
             _ => WatchStart::After(version),
         })
@@ -175,9 +178,18 @@ impl ListOptions {
     }
 
     fn match_not_supported(&self, supported: &str) -> Cause {
-        let message = format!("Unsupported value: {}: supported values: {supported}", quoted(&self.version_match));
+        // Upstream prints this one as JSON.
+        let value = serde_json::Value::from(self.version_match.as_str());
+        let message = format!("Unsupported value: {value}: supported values: {supported}");
         Cause { reason: "FieldValueNotSupported", message, field: "resourceVersionMatch" }
     }
+}
+
+/// No watch lasts longer than this, and no sum of times overflows.
+const SECONDS_MAX: u64 = 366 * 24 * 3600;
+
+fn lasting(seconds: i64) -> Duration {
+    Duration::from_secs(u64::try_from(seconds).unwrap_or_default().min(SECONDS_MAX))
 }
 
 fn match_forbidden(why: &str) -> Cause {

@@ -11,6 +11,7 @@ use orrery_fleet::{Fleet, Member, SendError, Upgrade};
 use tokio_util::sync::CancellationToken;
 
 use crate::body::{Body, full};
+use crate::front::Place;
 use crate::status::Status;
 
 /// Headers that speak to the next hop only (RFC 9110, 7.6.1).
@@ -29,6 +30,7 @@ pub(crate) async fn forward(
     let upgrades = wants_upgrade(&request);
     let (mut parts, body) = request.into_parts();
     let client = parts.extensions.remove::<hyper::upgrade::OnUpgrade>();
+    let place = parts.extensions.remove::<Place>();
     let uri: Uri =
         path.parse().map_err(|error| Status::bad_request(format!("the path after the cluster is no path: {error}")))?;
     let mut forwarded = Request::new(body);
@@ -41,7 +43,11 @@ pub(crate) async fn forward(
     }
     match (member.upgrade(forwarded).await.map_err(|error| unanswered(&error))?, client) {
         (Upgrade::Switched { response, io }, Some(client)) => {
-            tokio::spawn(splice(client, io, shutdown.clone()));
+            let spliced = splice(client, io, shutdown.clone());
+            tokio::spawn(async move {
+                spliced.await;
+                drop(place);
+            });
             let mut answer = response.map(|()| full(Bytes::new()));
             *answer.version_mut() = Version::HTTP_11;
             Ok(answer)

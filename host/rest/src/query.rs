@@ -1,7 +1,14 @@
+//! The parameters of a URL.
+
+mod duration;
+
+use std::borrow::Cow;
+
 use crate::status::Status;
 
 /// The query of a URL. Where a parameter is repeated the first counts, and a parameter that nobody asks for is ignored,
-/// as upstream (AM pkg/runtime/conversion.go) reads them.
+/// as upstream (AM pkg/runtime/conversion.go) reads them. One that Go's `net/url` cannot read (a bad escape, a semicolon)
+/// is as absent as there.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Query {
     raw: String,
@@ -13,7 +20,11 @@ pub(crate) struct Query {
 impl Query {
     /// Reads the part of a URL after `?`.
     pub(crate) fn parse(raw: &str) -> Self {
-        let pairs = form_urlencoded::parse(raw.as_bytes()).map(|(name, value)| (name.into_owned(), value.into_owned()));
+        let readable = raw.split('&').filter(|pair| !pair.is_empty() && !pair.contains(';'));
+        let pairs = readable.filter_map(|pair| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            Some((unescaped(name)?, unescaped(value)?))
+        });
         Self { raw: raw.to_owned(), pairs: pairs.collect() }
     }
 
@@ -42,6 +53,14 @@ impl Query {
         self.get(name).map(|value| !(value == "0" || value.eq_ignore_ascii_case("false")))
     }
 
+    /// Whether `name` is a duration as Go's `time.ParseDuration` reads it (`1m30s`), or is absent; 400 otherwise. Nothing
+    /// here takes as long as any of them.
+    pub(crate) fn check_timeout(&self, name: &str) -> Result<(), Status> {
+        let invalid =
+            |why: String| Status::bad_request(format!("invalid timeout specified in the request URL - {why}"));
+        self.get(name).filter(|text| !text.is_empty()).map_or(Ok(()), duration::check).map_err(invalid)
+    }
+
     /// A decimal number; 400 with the words of Go's `strconv` otherwise.
     pub(crate) fn number(&self, name: &str) -> Result<Option<i64>, Status> {
         self.get(name).map(parse_int).transpose().map_err(Status::bad_request)
@@ -61,9 +80,35 @@ pub(crate) fn go_number_error(text: &str, error: &std::num::ParseIntError) -> St
     format!("parsing {}: {why}", quoted(text))
 }
 
-/// A text in double quotes, as Go's `%q` prints the usual ones.
+/// A text in double quotes, as Go's `%q` prints it.
 pub(crate) fn quoted(text: &str) -> String {
-    format!("{text:?}")
+    let mut out = String::from("\"");
+    for c in text.chars() {
+        match c {
+            '"' | '\\' => out.extend(['\\', c]),
+            '\x07' => out.push_str("\\a"),
+            '\x08' => out.push_str("\\b"),
+            '\x0b' => out.push_str("\\v"),
+            '\x0c' => out.push_str("\\f"),
+            '\n' | '\r' | '\t' => out.extend(c.escape_default()),
+            '\0'..='\x1f' | '\x7f' => out.push_str(&format!("\\x{:02x}", u32::from(c))),
+            c if c.is_control() => out.push_str(&format!("\\u{:04x}", u32::from(c))),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// A part of a query in clear; `None` where an escape is none. What is no UTF-8 is replaced, as in Go's JSON.
+fn unescaped(part: &str) -> Option<String> {
+    let mut rest = part;
+    while let Some((_, after)) = rest.split_once('%') {
+        let is_escape = after.len() >= 2 && after.bytes().take(2).all(|byte| byte.is_ascii_hexdigit());
+        rest = is_escape.then_some(after)?;
+    }
+    let spaced: Cow<'_, str> = if part.contains('+') { part.replace('+', " ").into() } else { part.into() };
+    Some(percent_encoding::percent_decode_str(&spaced).decode_utf8_lossy().into_owned())
 }
 
 #[cfg(test)]
@@ -76,6 +121,18 @@ mod tests {
         assert_eq!(query.number("limit").unwrap(), Some(5));
         assert_eq!(query.get("a"), Some(" b c"));
         assert_eq!(query.number("absent").unwrap(), None);
+    }
+
+    #[test]
+    fn what_go_cannot_read_is_as_absent_as_there() {
+        let query = Query::parse("a=%zz&a=1&b=2;3&b&&=x&c=%e4%&d=a%2bb%20c+d&e=%C3");
+        let seen = ["a", "b", "c", "d", "e", "", "zz"].map(|name| query.get(name));
+        assert_eq!(seen, [Some("1"), Some(""), None, Some("a+b c d"), Some("\u{fffd}"), Some("x"), None]);
+    }
+
+    #[test]
+    fn texts_are_quoted_as_go_quotes_them() {
+        assert_eq!(quoted("a\"\\\n\0\u{7f}ä\u{308}\u{85}"), "\"a\\\"\\\\\\n\\x00\\x7fä\u{308}\\u0085\"");
     }
 
     #[test]

@@ -5,6 +5,7 @@
 mod frame;
 mod list;
 mod list_body;
+pub(crate) mod live;
 mod page;
 mod warnings;
 mod watch;
@@ -25,9 +26,7 @@ use crate::table::{Marks, Printer};
 pub(crate) use list::list;
 pub(crate) use page::fresh;
 pub(crate) use warnings::{Sight, header as warning, warnings};
-#[cfg(test)]
-use watch::WatchStream;
-pub(crate) use watch::{WatchSettings, watch};
+pub(crate) use watch::{WatchSettings, WatchStream, watch};
 
 /// What a read is about: a resource, or a part of it.
 #[derive(Clone, Debug)]
@@ -39,6 +38,14 @@ pub(crate) struct Scope {
     pub(crate) namespace: String,
     /// The name in the path.
     pub(crate) name: Option<String>,
+}
+
+/// What a LIST or WATCH asks for, read and checked.
+pub(crate) struct Wanted {
+    pub(crate) scope: Scope,
+    pub(crate) options: ListOptions,
+    pub(crate) selection: Selection,
+    pub(crate) rendering: Rendering,
 }
 
 /// How objects are written.

@@ -160,7 +160,9 @@ fn after_segments(encoded: &str, count: usize) -> String {
 
 fn resource_target(method: &Method, group: &str, version: &str, parts: &[&str], query: &Query) -> Target {
     let (by_prefix, parts) = match parts {
-        ["watch", rest @ ..] if !rest.is_empty() => (Some(Verb::Watch), rest),
+        ["watch", rest @ ..] if !rest.is_empty() => {
+            (Some(if matches!(*method, Method::GET | Method::HEAD) { Verb::Watch } else { Verb::Other }), rest)
+        }
         ["proxy", rest @ ..] if !rest.is_empty() => (Some(Verb::Other), rest),
         _ => (None, parts),
     };
@@ -171,7 +173,7 @@ fn resource_target(method: &Method, group: &str, version: &str, parts: &[&str], 
     }
     let name = rest.first().filter(|name| !name.is_empty()).map(|name| (*name).to_owned());
     let subresource = match rest {
-        [_, subresource, tail @ ..] if by_prefix.is_none() => {
+        [_, subresource, tail @ ..] if by_prefix != Some(Verb::Other) => {
             Some(Subresource { name: (*subresource).to_owned(), rest: tail.join("/") })
         }
         _ => None,

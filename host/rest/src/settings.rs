@@ -8,8 +8,11 @@ use orrery_api::Stamp;
 pub struct Settings {
     /// Connections at a time; further ones are closed at once.
     pub connections_max: usize,
-    /// Short requests at a time; further ones are 429.
-    pub in_flight_max: usize,
+    /// Short requests at a time that change nothing; further ones are 429. Of this and the next two bounds one user may
+    /// take half.
+    pub reads_max: usize,
+    /// Short requests at a time that change something; further ones are 429.
+    pub writes_max: usize,
     /// Watches and other long requests at a time; further ones are 429.
     pub long_running_max: usize,
     /// How long a client may take for its TLS handshake, and for the head of a request. An HTTP/1.1 connection without a
@@ -29,7 +32,8 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             connections_max: 10_000,
-            in_flight_max: 600,
+            reads_max: 400,
+            writes_max: 200,
             long_running_max: 20_000,
             header_read: Duration::from_secs(32),
             watch_min: Duration::from_secs(1800),

@@ -110,6 +110,11 @@ impl Status {
         Self::expired(format!("too old resource version: {requested} ({oldest})"))
     }
 
+    /// 413 of a list that nobody would want whole.
+    pub(crate) fn too_large_answer(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "RequestEntityTooLarge", message)
+    }
+
     /// 422 of one or more list options.
     pub(crate) fn invalid_list_options(errors: &[Cause]) -> Self {
         let texts: Vec<_> = errors.iter().map(|error| format!("{}: {}", error.field, error.message)).collect();

@@ -1,144 +1,23 @@
-//! The front with its door: TLS, who is let in, bounds, and the end. The fleet has no members.
+//! The front with its door: TLS, who is let in, bounds, and the end. Here the fleet has no members; in the modules it
+//! has some that are played.
 
-use std::path::Path;
-use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+#[path = "door/host.rs"]
+mod host;
+#[path = "door/member.rs"]
+mod member;
+#[path = "door/overload.rs"]
+mod overload;
+#[path = "door/public_bugs.rs"]
+mod public_bugs;
 
-use bytes::Bytes;
-use http_body_util::{BodyExt as _, Empty};
-use hyper::client::conn::http1;
-use hyper::{Request, Response};
-use hyper_util::rt::TokioIo;
-use orrery_auth::{CertificateSettings, Certificates};
-use orrery_cache::Budget;
-use orrery_fleet::{Fleet, FleetSettings};
-use orrery_markers::{AppendError, MarkerStore, Segment, SegmentSeq, StoreError, StoredLog};
-use orrery_rest::{Check, Front, Metrics, Settings, serve};
-use orrery_sequencer::Sequencer;
-use prometheus_client::registry::Registry;
-use rustls::pki_types::pem::PemObject as _;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinHandle;
+use std::time::Duration;
+
+use http_body_util::Empty;
+use hyper::Request;
+use tokio::net::TcpStream;
 use tokio::time::timeout;
-use tokio_rustls::TlsConnector;
-use tokio_util::sync::CancellationToken;
 
-struct Door {
-    data: tempfile::TempDir,
-    address: std::net::SocketAddr,
-    stop: CancellationToken,
-    served: JoinHandle<()>,
-}
-
-type Sender = http1::SendRequest<Empty<Bytes>>;
-
-/// A store that is never used: nothing is begun in these tests.
-struct NoStore;
-
-#[async_trait::async_trait]
-impl MarkerStore for NoStore {
-    async fn logs(&self) -> Result<Vec<String>, StoreError> {
-        Ok(Vec::new())
-    }
-
-    async fn load(&self, _name: &str) -> Result<StoredLog, StoreError> {
-        Ok(StoredLog::default())
-    }
-
-    async fn append(&self, _name: &str, _segment: &Segment) -> Result<(), AppendError> {
-        Err(AppendError::Failed(StoreError::Unavailable("no store".to_owned())))
-    }
-
-    async fn fold(&self, _name: &str, _upto: SegmentSeq, _parts: Vec<Bytes>) -> Result<(), StoreError> {
-        Err(StoreError::Unavailable("no store".to_owned()))
-    }
-}
-
-// === impl Door ===
-
-impl Door {
-    async fn open() -> Self {
-        let data = tempfile::tempdir().unwrap();
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let address = listener.local_addr().unwrap();
-        let certificates = Certificates::open(
-            CertificateSettings {
-                data: data.path().to_owned(),
-                server: orrery_auth::server_url(address),
-                listen: Some(address.ip()),
-                names: Vec::new(),
-                serving: None,
-                client_ca: None,
-            },
-            SystemTime::now(),
-            orrery_auth::Metrics::default(),
-        )
-        .unwrap();
-        let stop = CancellationToken::new();
-        let fleet = Fleet::start(Vec::new(), FleetSettings::default(), orrery_fleet::Metrics::default());
-        let sequencer = Sequencer::new(
-            fleet.clone(),
-            Arc::new(NoStore),
-            Budget::new(1 << 20),
-            orrery_sequencer::Settings {
-                stamp: orrery_api::Stamp::Label,
-                namespaces: None,
-                wall_clock: Default::default(),
-            },
-            orrery_sequencer::Metrics::default(),
-            orrery_cache::Metrics::default(),
-            stop.clone(),
-        );
-        let metrics = Metrics::default();
-        let mut registry = Registry::default();
-        metrics.register(&mut registry);
-        let check = Check { name: "members", passes: Box::new(|| Ok(())) };
-        let settings = Settings { drain: Duration::from_secs(2), ..Settings::default() };
-        let front =
-            Front { fleet, sequencer, settings, metrics, registry: Arc::new(registry), checks: Arc::new([check]) };
-        let served = tokio::spawn(serve(listener, certificates.server_config(), front, stop.clone()));
-        Self { data, address, stop, served }
-    }
-
-    /// A connection, with the administrator's certificate or with none.
-    async fn connect(&self, as_somebody: bool) -> Sender {
-        let pem = |name: &str| pem_of(self.data.path(), name);
-        let mut roots = rustls::RootCertStore::empty();
-        roots.add(CertificateDer::from_pem_slice(&pem("ca.pem")).unwrap()).unwrap();
-        let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-        let builder =
-            rustls::ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
-        let builder = builder.with_root_certificates(roots);
-        let config = if as_somebody {
-            let chain = CertificateDer::pem_slice_iter(&pem("admin.pem")).collect::<Result<_, _>>().unwrap();
-            builder.with_client_auth_cert(chain, PrivateKeyDer::from_pem_slice(&pem("admin.pem")).unwrap()).unwrap()
-        } else {
-            builder.with_no_client_auth()
-        };
-        let stream = TcpStream::connect(self.address).await.unwrap();
-        let name = ServerName::from(self.address.ip());
-        let tls = TlsConnector::from(Arc::new(config)).connect(name, stream).await.unwrap();
-        let (sender, connection) = http1::handshake(TokioIo::new(tls)).await.unwrap();
-        tokio::spawn(connection);
-        sender
-    }
-}
-
-fn pem_of(data: &Path, name: &str) -> Vec<u8> {
-    std::fs::read(data.join("pki").join(name)).unwrap()
-}
-
-async fn get(sender: &mut Sender, path: &str, headers: &[(&str, &str)]) -> (Response<()>, String) {
-    let mut request = Request::get(path).header("host", "front");
-    for (name, value) in headers {
-        request = request.header(*name, *value);
-    }
-    let response = timeout(Duration::from_secs(10), sender.send_request(request.body(Empty::new()).unwrap())).await;
-    let (head, body) = response.unwrap().unwrap().into_parts();
-    let body = body.collect().await.unwrap().to_bytes();
-    (Response::from_parts(head, ()), String::from_utf8(body.to_vec()).unwrap())
-}
+use host::{Door, get};
 
 #[tokio::test]
 async fn who_shows_no_certificate_sees_health_and_nothing_else() {

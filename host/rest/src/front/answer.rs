@@ -4,9 +4,9 @@ use std::time::Instant;
 
 use futures::FutureExt as _;
 use http::header::{
-    ACCEPT_ENCODING, CACHE_CONTROL, CONNECTION, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER, USER_AGENT,
+    ACCEPT, ACCEPT_ENCODING, CACHE_CONTROL, CONNECTION, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER, USER_AGENT,
 };
-use http::{Request, Response, StatusCode};
+use http::{Method, Request, Response, StatusCode};
 use http_body_util::BodyExt as _;
 use hyper::body::Incoming;
 use orrery_auth::Identity;
@@ -48,32 +48,35 @@ impl Service {
     async fn admitted(
         &self,
         info: &RequestInfo,
-        request: Request<Body>,
+        mut request: Request<Body>,
         identity: Option<&Identity>,
     ) -> Response<Body> {
         let encoding = encoding(info, request.headers());
+        let refused = refusal_encoding(info, request.headers(), encoding);
         if let Some((probe, only)) = Probe::of_path(&info.path) {
             return crate::health::answer(probe, only, &info.query, &self.checks());
         }
         if self.shutdown.is_cancelled() && info.path != "/metrics" {
             return shutting_down();
         }
-        if identity.is_none() {
+        let Some(identity) = identity else {
             self.metrics().refused.get_or_create(&OfReason { reason: "unauthenticated" }).inc();
-            return refusal(&Status::unauthorized(), encoding.pretty);
-        }
-        let place = match self.admission.admit(class(info)) {
-            Ok(place) => place,
-            Err(status) => return refusal(&status, encoding.pretty),
+            return refusal(&Status::unauthorized(), refused);
         };
+        let place = match self.admission.admit(class(info), &identity.user) {
+            Ok(place) => place,
+            Err(status) => return refusal(&status, refused),
+        };
+        // Who makes another protocol of the connection holds the place as long as that lasts.
+        request.extensions_mut().insert(place.clone());
         let routed = AssertUnwindSafe(self.route(info, request, encoding)).catch_unwind().await;
         let response = match routed {
             Ok(Ok(response)) => response,
-            Ok(Err(status)) => refusal(&status, encoding.pretty && !is_watch(info)),
+            Ok(Err(status)) => refusal(&status, refused),
             Err(_) => {
                 self.metrics().panics.inc();
                 tracing::error!(path = info.path, "a request's handler panicked");
-                refusal(&Status::internal("the handler of this request panicked"), encoding.pretty)
+                refusal(&Status::internal("the handler of this request panicked"), refused)
             }
         };
         let sent = self.metrics().sent.get_or_create(&self.labels(info)).clone();
@@ -86,6 +89,9 @@ impl Service {
         request: Request<Body>,
         encoding: Encoding,
     ) -> Result<Response<Body>, Status> {
+        if class(info) != Class::Long {
+            info.query.check_timeout("timeout")?;
+        }
         match &info.target {
             Target::Resource(asked) => self.resource(info, asked, request, encoding).await,
             Target::Cluster(name, path) => self.cluster(name, path, info, request).await,
@@ -116,7 +122,7 @@ impl Service {
     }
 
     /// Only resources that are served are labels: a client's imagination is not a bound.
-    fn labels(&self, info: &RequestInfo) -> OfRequest {
+    pub(super) fn labels(&self, info: &RequestInfo) -> OfRequest {
         let resource = match &info.target {
             Target::Resource(asked) if self.documents().catalog.find(&asked.gvr).is_some() => {
                 let resource = asked.gvr.group_resource();
@@ -155,7 +161,8 @@ fn class(info: &RequestInfo) -> Class {
     match &info.target {
         Target::Resource(asked) if asked.verb == Verb::Watch || asked.subresource.is_some() => Class::Long,
         Target::Cluster(..) => Class::Long,
-        _ => Class::Short,
+        _ if matches!(info.method, Method::GET | Method::HEAD | Method::OPTIONS) => Class::Read,
+        _ => Class::Write,
     }
 }
 
@@ -164,7 +171,17 @@ fn encoding(info: &RequestInfo, headers: &HeaderMap) -> Encoding {
     let gzip = text(ACCEPT_ENCODING).is_some_and(|accepted| {
         accepted.split(',').any(|one| one.split(';').next().is_some_and(|coding| coding.trim() == "gzip"))
     });
-    Encoding { gzip, pretty: negotiate::pretty(info.query.get("pretty"), text(USER_AGENT)) }
+    let pretty = negotiate::pretty(info.query.get("pretty"), text(USER_AGENT));
+    Encoding { gzip, pretty, ..Encoding::default() }
+}
+
+/// How a refusal of this request is written. On a watch it is one line, as all that comes there.
+fn refusal_encoding(info: &RequestInfo, headers: &HeaderMap, encoding: Encoding) -> Encoding {
+    let accept = headers.get(ACCEPT).and_then(|value| value.to_str().ok());
+    match negotiate::refusal_syntax(accept) {
+        Some(syntax) => Encoding { syntax, pretty: encoding.pretty && !is_watch(info), ..encoding },
+        None => Encoding { pretty: true, ..encoding },
+    }
 }
 
 /// The client's audit id, or a new one, which then goes on to members too.

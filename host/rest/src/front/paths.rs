@@ -1,15 +1,14 @@
 //! Everything that is no resource: discovery, OpenAPI, version, health, metrics, and the way to a single member.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use http::header::{CONTENT_TYPE, HeaderValue};
 use http::{Method, Request, Response, StatusCode};
+use orrery_api::is_built_in;
 use orrery_fleet::{Health, Member};
-use tokio::time::timeout;
 
 use super::Service;
-use crate::body::{Body, Encoding, full, json, text};
+use crate::body::{Body, Encoding, json, text};
 use crate::discovery::{Documents, Entry};
 use crate::health::Check;
 use crate::proxy;
@@ -103,9 +102,7 @@ impl Service {
             "/version" => self.version(encoding),
             "/metrics" => Ok(self.print_metrics()),
             "/clusters" => Ok(json(StatusCode::OK, self.cluster_paths(), encoding)),
-            path if path.starts_with("/openapi/v2") || path.starts_with("/openapi/v3") => {
-                self.openapi(info, request).await
-            }
+            path if path.starts_with("/openapi/") => self.openapi(info, request.headers()).await,
             _ => Ok(not_found()),
         }
     }
@@ -119,7 +116,7 @@ impl Service {
             return Err(Status::too_many_requests("storage is (re)initializing", 1));
         }
         // Upstream knows the paths of its own groups; what extensions serve is a text to it, as any other path.
-        let known = orrery_api::is_built_in(group) && self.documents().catalog.group(group).is_some();
+        let known = is_built_in(group) && self.documents().catalog.group(group).is_some();
         if known { Err(Status::no_such_resource()) } else { Ok(not_found()) }
     }
 
@@ -129,28 +126,6 @@ impl Service {
         let lowest = members.iter().filter_map(Member::version).min_by_key(|version| version.minor);
         let version = lowest.ok_or_else(|| Status::unavailable("no member has told its version yet", 1))?;
         Ok(json(StatusCode::OK, version.raw.to_vec(), encoding))
-    }
-
-    /// OpenAPI is the first member's that answers.
-    async fn openapi(&self, info: &RequestInfo, request: Request<Body>) -> Result<Response<Body>, Status> {
-        let query = info.query.raw();
-        let path = if query.is_empty() { info.path.clone() } else { format!("{}?{query}", info.path) };
-        let mut refused = Status::unavailable("no member is known", 1);
-        for member in self.front.fleet.members().iter().filter(|member| member.health() == Health::Reachable) {
-            let mut again = Request::new(full(""));
-            *again.headers_mut() = request.headers().clone();
-            let forwarded = proxy::forward(member, again, &path, "", &self.shutdown);
-            let late = || Status::unavailable(format!("cluster {} did not answer in time", member.name()), 1);
-            match timeout(DOCUMENT_WAIT, forwarded).await.unwrap_or_else(|_| Err(late())) {
-                Ok(response) if !response.status().is_server_error() => return Ok(response),
-                Ok(response) => {
-                    let words = format!("cluster {} answered {}", member.name(), response.status());
-                    refused = Status::unavailable(words, 1);
-                }
-                Err(status) => refused = status,
-            }
-        }
-        Err(refused)
     }
 
     fn print_metrics(&self) -> Response<Body> {
@@ -169,9 +144,6 @@ impl Service {
         paths_json(members.iter().map(|member| format!("/clusters/{}", member.name())).collect())
     }
 }
-
-/// How long one member is waited for before the next is asked for a document that any may give.
-const DOCUMENT_WAIT: Duration = Duration::from_secs(10);
 
 /// What upstream says of a path that is none.
 pub(super) fn not_found() -> Response<Body> {

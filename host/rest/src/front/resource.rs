@@ -1,6 +1,8 @@
 //! Requests on resources: LIST and WATCH from the cache, GET with a look at the member, and what is not served here.
 
+mod definitions;
 mod get;
+mod live;
 mod printers;
 mod references;
 mod subresource;
@@ -8,23 +10,28 @@ mod subresource;
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
-use futures::stream;
+use futures::StreamExt as _;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, WARNING};
-use http::{Request, Response};
+use http::{Request, Response, StatusCode};
 use http_body::Frame;
 use http_body_util::{BodyExt as _, StreamBody};
+use hyper::upgrade::OnUpgrade;
+use hyper_util::rt::TokioIo;
 use orrery_api::ClusterName;
 use orrery_fleet::{AwayClass, ResourceInfo};
 use orrery_sequencer::{ClusterPhase, NotReady, Resource};
 
-use super::Service;
-use crate::body::{Body, Encoding};
-use crate::negotiate::{Accepted, Form, object_form};
+use super::{Place, Service};
+use crate::body::{Body, Encoding, text};
+use crate::metrics::OfReason;
+use crate::negotiate::{Accepted, Form, object_form, watch_form};
 use crate::options::ListOptions;
-use crate::read::{self, Rendering, Scope, Sight, WatchSettings};
+use crate::read::{self, Rendering, Scope, Sight, Wanted, WatchSettings, WatchStream};
 use crate::request::{RequestInfo, ResourceRequest, Verb};
 use crate::status::Status;
+use crate::websocket::{self, Handshake};
 
+pub(super) use definitions::Selectable;
 pub(super) use printers::Printers;
 
 // === impl Service ===
@@ -44,7 +51,12 @@ impl Service {
         };
         match (asked.verb, &asked.subresource) {
             (Verb::List, None) if served.is_observable() => self.list(info, asked, request.headers(), encoding).await,
-            (Verb::Watch, None) if served.is_observable() => self.watch(info, asked, request.headers()).await,
+            (Verb::Watch, None) if served.is_observable() => self.watch(info, asked, request).await,
+            (Verb::Watch, Some(_)) => self.absent(&asked.gvr.group),
+            (Verb::List, None) if live::is_live(served) => {
+                self.live_list(info, asked, served, request.headers(), encoding).await
+            }
+            (Verb::Get, None) if live::is_live(served) => self.live_get(asked, request.headers(), encoding).await,
             (Verb::Get, None) if served.is_observable() => self.get(info, asked, request.headers(), encoding).await,
             (Verb::Get, Some(subresource)) if served.is_observable() => {
                 self.get_subresource(info, asked, served, subresource, request, encoding).await
@@ -60,20 +72,13 @@ impl Service {
         headers: &HeaderMap,
         encoding: Encoding,
     ) -> Result<Response<Body>, Status> {
-        let Accepted { form, pretty } = accepted(headers)?;
-        if let Form::Partial(_) = form {
+        let accepted = accepted(headers)?;
+        if let Form::Partial(_) = accepted.form {
             return Err(not_acceptable("PartialObjectMetadata", "is a list"));
         }
-        let options = ListOptions::parse(&info.query, false)?;
-        let options = self.through_claims(asked, options).await;
-        let resource = self.begun(asked).await?;
-        let (shape, knows) = (resource.reader().shape(), |marker| resource.knows(marker));
-        let scope = Scope::new(asked, shape);
-        let selection = scope.selection(&options, shape)?;
-        let rendering = self.rendering(form, info, asked).await?;
-        let encoding = Encoding { pretty: pretty || encoding.pretty, ..encoding };
-        let mut response =
-            read::list(resource.reader(), &knows, &scope, &options, selection, rendering, encoding).await?;
+        let (resource, wanted) = self.wanted(info, asked, accepted.form).await?;
+        let knows = |marker| resource.knows(marker);
+        let mut response = read::list(resource.reader(), &knows, wanted, accepted.encoding(encoding)).await?;
         warn(&mut response, &resource);
         Ok(response)
     }
@@ -82,31 +87,72 @@ impl Service {
         &self,
         info: &RequestInfo,
         asked: &ResourceRequest,
-        headers: &HeaderMap,
+        request: Request<Body>,
     ) -> Result<Response<Body>, Status> {
-        let Accepted { form, .. } = accepted(headers)?;
-        let options = ListOptions::parse(&info.query, true)?;
-        let options = self.through_claims(asked, options).await;
-        let resource = self.begun(asked).await?;
-        let (shape, knows) = (resource.reader().shape(), |marker| resource.knows(marker));
-        let scope = Scope::new(asked, shape);
-        let selection = scope.selection(&options, shape)?;
-        let rendering = self.rendering(form, info, asked).await?;
-        let lasts = options.timeout.unwrap_or_else(|| at_random(self.settings().watch_min));
+        let Accepted { form, .. } = watch_form(accept(request.headers()))?;
+        let (resource, wanted) = self.wanted(info, asked, form).await?;
+        let knows = |marker| resource.knows(marker);
+        let lasts = wanted.options.timeout.unwrap_or_else(|| at_random(self.settings().watch_min));
         let settings = WatchSettings { lasts, shutdown: self.shutdown.clone() };
-        let watch = read::watch(resource.reader(), &knows, &scope, &options, selection, rendering, settings).await?;
-        let frames = stream::unfold(watch, |mut watch| async move {
-            watch.next().await.map(|frames| (Ok(Frame::data(frames)), watch))
-        });
-        let mut response = Response::new(StreamBody::new(frames).boxed_unsync());
-        response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let watch = read::watch(resource.reader(), &knows, wanted, settings).await?;
+        let mut response = if Handshake::is_asked(request.headers()) {
+            self.over_websocket(info, request, watch)
+        } else {
+            let frames = watch.pieces().map(|piece| Ok(Frame::data(piece)));
+            let mut response = Response::new(StreamBody::new(frames).boxed_unsync());
+            response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+            response
+        };
         warn(&mut response, &resource);
         Ok(response)
     }
 
+    /// Makes the request's connection a WebSocket that the watch is sent on, beside this answer.
+    fn over_websocket(&self, info: &RequestInfo, mut request: Request<Body>, watch: WatchStream) -> Response<Body> {
+        let handshake = match Handshake::read(&request) {
+            Ok(handshake) => handshake,
+            Err(refused) => return refused.answer(),
+        };
+        let Some(client) = request.extensions_mut().remove::<OnUpgrade>() else {
+            return text(StatusCode::BAD_REQUEST, "a WebSocket needs HTTP/1.1\n");
+        };
+        let place = request.extensions_mut().remove::<Place>();
+        let sent = self.metrics().sent.get_or_create(&self.labels(info)).clone();
+        let cut = self.metrics().websockets_cut.clone();
+        tokio::spawn(async move {
+            if let Ok(io) = client.await {
+                let end = websocket::serve(TokioIo::new(io), watch.pieces(), &sent).await;
+                if let Some(reason) = end.cut() {
+                    cut.get_or_create(&OfReason { reason }).inc();
+                }
+            }
+            drop(place);
+        });
+        handshake.answer()
+    }
+
+    /// The first steps of a LIST and a WATCH: what is asked for, checked, and the resource that it is asked of.
+    async fn wanted(
+        &self,
+        info: &RequestInfo,
+        asked: &ResourceRequest,
+        form: Form,
+    ) -> Result<(Resource, Wanted), Status> {
+        // The old paths under `watch/` watch whatever the query says, and are held to the rules of lists.
+        let watches = asked.verb == Verb::Watch && info.query.flag("watch") == Some(true);
+        let options = ListOptions::parse(&info.query, watches)?;
+        let options = self.through_claims(asked, options).await;
+        let resource = self.begun(asked).await?;
+        let shape = resource.reader().shape();
+        let scope = Scope::new(asked, shape);
+        let selection = scope.selection(&options, shape)?;
+        let rendering = self.rendering(form, info, asked).await?;
+        Ok((resource, Wanted { scope, options, selection, rendering }))
+    }
+
     /// The resource, begun if this is its first use; 429 while it loads.
     async fn begun(&self, asked: &ResourceRequest) -> Result<Resource, Status> {
-        self.front.sequencer.resource(&asked.gvr).await.map_err(|error| not_ready(asked, &error))
+        self.selecting(&asked.gvr).await.map_err(|error| not_ready(asked, &error))
     }
 
     async fn rendering(&self, form: Form, info: &RequestInfo, asked: &ResourceRequest) -> Result<Rendering, Status> {
@@ -128,7 +174,11 @@ fn fits(asked: &ResourceRequest, served: &ResourceInfo) -> bool {
 }
 
 fn accepted(headers: &HeaderMap) -> Result<Accepted, Status> {
-    object_form(headers.get(ACCEPT).and_then(|accept| accept.to_str().ok()))
+    object_form(accept(headers))
+}
+
+fn accept(headers: &HeaderMap) -> Option<&str> {
+    headers.get(ACCEPT).and_then(|accept| accept.to_str().ok())
 }
 
 fn not_acceptable(form: &str, why_not: &str) -> Status {

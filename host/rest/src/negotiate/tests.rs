@@ -34,7 +34,40 @@ fn accept_headers_of_clients_are_negotiated_as_upstream_does() {
 #[test]
 fn a_refusal_names_what_there_is() {
     let status = object_form(Some("text/html")).unwrap_err();
-    assert_eq!(status.message(), "only the following media types are accepted: application/json");
+    assert_eq!(status.message(), "only the following media types are accepted: application/json, application/yaml");
+    let status = watch_form(Some("application/yaml")).unwrap_err();
+    assert_eq!(status.message(), "only the following media types are accepted: application/json;stream=watch");
+}
+
+#[test]
+fn yaml_is_written_for_who_asks_for_it_and_not_on_watches() {
+    let syntax = |accept: &str| object_form(Some(accept)).map(|accepted| (accepted.syntax, accepted.form)).ok();
+    let table = Form::Table(MetaVersion::V1);
+    for (accept, expected) in [
+        ("application/yaml", Some((Syntax::Yaml, Form::Plain))),
+        ("application/yaml;q=0.5,application/json", Some((Syntax::Json, Form::Plain))),
+        ("application/json;q=0.5,application/yaml", Some((Syntax::Yaml, Form::Plain))),
+        ("application/*", Some((Syntax::Json, Form::Plain))),
+        ("application/yaml;as=Table;v=v1;g=meta.k8s.io", Some((Syntax::Yaml, table))),
+        ("application/yaml;stream=watch", None),
+    ] {
+        assert_eq!(syntax(accept), expected, "{accept}");
+    }
+    assert!(watch_form(Some("application/yaml,application/json")).is_err(), "the most wanted decides, as upstream");
+    assert!(watch_form(Some("application/json;stream=watch")).is_ok());
+}
+
+#[test]
+fn a_refusal_is_written_as_plain_documents_are() {
+    for (accept, expected) in [
+        (None, Some(Syntax::Json)),
+        (Some("application/yaml"), Some(Syntax::Yaml)),
+        (Some("application/yaml;as=Table;v=v1;g=meta.k8s.io"), None),
+        (Some("application/json;as=Table;v=v1;g=meta.k8s.io,application/json"), Some(Syntax::Json)),
+        (Some("text/html"), None),
+    ] {
+        assert_eq!(refusal_syntax(accept), expected, "{accept:?}");
+    }
 }
 
 #[test]
@@ -48,10 +81,10 @@ fn discovery_is_aggregated_for_those_who_ask() {
         ),
         (
             Some("application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json"),
-            DiscoveryForm::Legacy,
+            DiscoveryForm::Legacy(Accepted::PLAIN),
         ),
-        (Some("*/*"), DiscoveryForm::Legacy),
-        (None, DiscoveryForm::Legacy),
+        (Some("*/*"), DiscoveryForm::Legacy(Accepted::PLAIN)),
+        (None, DiscoveryForm::Legacy(Accepted::PLAIN)),
     ] {
         assert_eq!(discovery_form(accept), Ok(expected), "{accept:?}");
     }

@@ -77,6 +77,32 @@ fn the_list_matrix() {
 }
 
 #[test]
+fn the_old_watch_paths_are_held_to_the_rules_of_lists() {
+    let begun = |query: &str| {
+        let outcome = ListOptions::parse(&Query::parse(query), false).and_then(|options| options.watch_start());
+        outcome.map_or_else(said, |start| format!("{start:?}"))
+    };
+    for (query, expected) in [
+        ("", "Unended"),
+        ("resourceVersion=0", "Unended"),
+        ("resourceVersion=9", "After(9)"),
+        ("resourceVersion=9&resourceVersionMatch=NotOlderThan", "After(9)"),
+    ] {
+        assert_eq!(begun(query), expected, "{query:?}");
+    }
+    assert!(begun("sendInitialEvents=true").contains("sendInitialEvents is forbidden for list"));
+}
+
+#[test]
+fn a_time_that_no_clock_can_hold_is_cut() {
+    let timeout =
+        |text: &str| ListOptions::parse(&Query::parse(&format!("timeoutSeconds={text}")), true).unwrap().timeout;
+    assert_eq!(timeout("9223372036854775807"), Some(Duration::from_secs(SECONDS_MAX)));
+    assert_eq!(timeout("-9223372036854775808"), Some(Duration::ZERO));
+    assert_eq!(timeout("0"), None);
+}
+
+#[test]
 fn several_errors_are_listed_together() {
     assert_eq!(
         list("resourceVersionMatch=Exact&continue=TOKEN"),

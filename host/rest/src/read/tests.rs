@@ -105,7 +105,8 @@ impl Pods {
         let scope = self.scope(Verb::List, namespace);
         let selection = scope.selection(&options, self.reader.shape())?;
         let rendering = Rendering::new(form, &query, Some(printer()))?;
-        list(&self.reader, &knows, &scope, &options, selection, rendering, Encoding::default()).await
+        let wanted = Wanted { scope, options, selection, rendering };
+        list(&self.reader, &knows, wanted, Encoding::default()).await
     }
 
     async fn watch(&self, query: &str) -> Result<WatchStream, Status> {
@@ -121,7 +122,7 @@ impl Pods {
         let rendering = Rendering::new(form, &query, Some(printer()))?;
         let lasts = options.timeout.unwrap_or(Duration::from_secs(600));
         let settings = WatchSettings { lasts, shutdown: CancellationToken::new() };
-        watch(&self.reader, &knows, &scope, &options, selection, rendering, settings).await
+        watch(&self.reader, &knows, Wanted { scope, options, selection, rendering }, settings).await
     }
 
     fn scope(&self, verb: Verb, namespace: &str) -> Scope {

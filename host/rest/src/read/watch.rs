@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures::stream::{self, Stream};
 use orrery_api::ObjectKey;
 use orrery_cache::{Reader, Selection, Snapshot, Step, Watch};
 use orrery_markers::Marker;
@@ -9,9 +10,9 @@ use tokio_util::sync::CancellationToken;
 
 use super::frame::{Bookmark, Framer};
 use super::page::fresh;
-use super::{Rendering, Scope};
+use super::{Scope, Wanted};
 use crate::body::CHUNK_BYTES;
-use crate::options::{ListOptions, WatchStart};
+use crate::options::WatchStart;
 use crate::status::Status;
 
 /// What a watch is run with, beside what the client asks for.
@@ -57,6 +58,8 @@ struct Initial {
     after: Option<ObjectKey>,
     /// What happens after them.
     watch: Watch,
+    /// Whether a bookmark tells their end.
+    ends: bool,
 }
 
 /// How soon after the head moved a client that is told nothing else gets a bookmark.
@@ -71,21 +74,18 @@ const BOOKMARK_BEFORE_END: Duration = Duration::from_secs(2);
 pub(crate) async fn watch(
     reader: &Reader,
     knows: &(dyn Fn(Marker) -> bool + Sync),
-    scope: &Scope,
-    options: &ListOptions,
-    selection: Selection,
-    rendering: Rendering,
+    Wanted { scope, options, selection, rendering }: Wanted,
     settings: WatchSettings,
 ) -> Result<WatchStream, Status> {
     let start = options.watch_start()?;
     let begun = Instant::now();
-    let (phase, told) = match begin(reader, knows, scope, selection, start).await {
+    let (phase, told) = match begin(reader, knows, &scope, selection, start).await {
         Ok(phase) => phase,
         Err(status) => (Phase::Failed(status), None),
     };
     let deadline = begun + settings.lasts;
     Ok(WatchStream {
-        framer: Framer::new(rendering, scope),
+        framer: Framer::new(rendering, &scope),
         reader: reader.clone(),
         phase,
         bookmarks: options.bookmarks,
@@ -119,17 +119,18 @@ async fn begin(
             }
             Ok((Phase::Live(live(reader, marker, selection)?), Some(marker)))
         }
-        WatchStart::Initial(version) => {
-            if version > 0 {
+        WatchStart::Initial(_) | WatchStart::Unended => {
+            if let WatchStart::Initial(version @ 1..) = start {
                 let marker = fresh(reader, version).await?;
                 if !known(marker) {
                     return Err(Status::too_old(version, reader.floor().get()));
                 }
             }
+            let ends = start != WatchStart::Unended;
             let snapshot = reader.latest();
             let watch = live(reader, snapshot.marker(), selection.clone())?;
             let only = scope.only_key(&selection);
-            Ok((Phase::Initial(Box::new(Initial { snapshot, selection, only, after: None, watch })), None))
+            Ok((Phase::Initial(Box::new(Initial { snapshot, selection, only, after: None, watch, ends })), None))
         }
     }
 }
@@ -141,8 +142,13 @@ fn live(reader: &Reader, after: Marker, selection: Selection) -> Result<Watch, S
 // === impl WatchStream ===
 
 impl WatchStream {
-    /// The next frames, as one piece; `None` at the end.
-    pub(crate) async fn next(&mut self) -> Option<Bytes> {
+    /// The pieces, one or more frames each, until the end.
+    pub(crate) fn pieces(self) -> impl Stream<Item = Bytes> + Send {
+        stream::unfold(self, |mut watch| async move { watch.next().await.map(|piece| (piece, watch)) })
+    }
+
+    /// The next frames, as one piece; `None` at the end. A call that is dropped half-way ends the watch.
+    pub(super) async fn next(&mut self) -> Option<Bytes> {
         let mut out = Vec::new();
         while out.is_empty() {
             match std::mem::replace(&mut self.phase, Phase::Ended) {
@@ -168,7 +174,7 @@ impl WatchStream {
             return;
         }
         let marker = initial.snapshot.marker();
-        if self.bookmarks {
+        if self.bookmarks && initial.ends {
             self.bookmark(marker, Bookmark::InitialEventsEnd, out);
         }
         self.told = Some(marker);

@@ -1,6 +1,6 @@
 use std::time::{Duration, SystemTime};
 
-use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue, WARNING};
+use http::header::{ACCEPT, HeaderMap, HeaderValue, WARNING};
 use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Limited};
 use orrery_api::{ClusterName, ObjectKey, Uid};
@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use super::{accepted, not_acceptable, sights};
 use crate::body::{Body, Encoding, full, json};
 use crate::front::Service;
-use crate::negotiate::{Accepted, Form};
+use crate::negotiate::Form;
 use crate::options::ListOptions;
 use crate::read::{Rendering, Sight, fresh, warning};
 use crate::request::{RequestInfo, ResourceRequest};
@@ -24,8 +24,8 @@ use crate::status::Status;
 const VERSION_WAIT: Duration = Duration::from_secs(2);
 /// How long a member is waited for before the cache answers in its place.
 const LOOK_WAIT: Duration = Duration::from_secs(5);
-/// An object is at most 1.5 MiB in etcd, and its metadata alone is asked for.
-const METADATA_BYTES_MAX: usize = 16 << 20;
+/// Longest answer that is read whole. An object is at most 1.5 MiB in etcd; the metrics of 100,000 pods are about this.
+const ANSWER_BYTES_MAX: usize = 64 << 20;
 /// Asks for an object's metadata, or for all of it where the member knows no other form.
 const METADATA_ONLY: &str = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json";
 
@@ -74,15 +74,14 @@ impl Service {
         headers: &HeaderMap,
         encoding: Encoding,
     ) -> Result<Response<Body>, Status> {
-        let Accepted { form, pretty } = accepted(headers)?;
-        if let Form::PartialList(_) = form {
-            return Err(not_acceptable("PartialObjectMetadataList", "is not a list"));
-        }
-        let rendering = self.rendering(form, info, asked).await?;
+        let accepted = accepted(headers)?;
+        let rendering = self.rendering(accepted.form, info, asked).await?;
         let resource = self.begun(asked).await?;
         let found = self.find(info, asked, &resource).await?;
-        let mut response =
-            object_answer(&found, &rendering, Encoding { pretty: pretty || encoding.pretty, ..encoding });
+        if let Form::PartialList(_) = accepted.form {
+            return Err(not_acceptable("PartialObjectMetadataList", "is not a list"));
+        }
+        let mut response = object_answer(&found, &rendering, accepted.encoding(encoding));
         add_warning(&mut response, found.warning.as_deref());
         Ok(response)
     }
@@ -178,7 +177,7 @@ pub(super) async fn fetch(
     request.headers_mut().insert(ACCEPT, HeaderValue::from_static(accept));
     let response = member.send(request).await.map_err(|error| error.to_string())?;
     let code = response.status();
-    let body = Limited::new(response.into_body(), METADATA_BYTES_MAX).collect().await;
+    let body = Limited::new(response.into_body(), ANSWER_BYTES_MAX).collect().await;
     Ok((code, body.map_err(|error| error.to_string())?.to_bytes()))
 }
 
@@ -193,9 +192,7 @@ fn object_answer(found: &Found, rendering: &Rendering, encoding: Encoding) -> Re
     let mut out = Vec::new();
     rendering.write_object(&found.object, &mut out);
     out.push(b'\n');
-    let mut response = json(StatusCode::OK, out, encoding);
-    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    response
+    json(StatusCode::OK, out, encoding)
 }
 
 /// What a client must know of an object that its member did not confirm.

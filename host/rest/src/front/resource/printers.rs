@@ -1,7 +1,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use orrery_api::{Gvr, ObjectKey, Stamp};
+use orrery_api::{Gvr, Stamp};
 use orrery_markers::Marker;
 
 use crate::front::Service;
@@ -20,7 +20,7 @@ type Made = (Option<Marker>, Arc<Printer>);
 impl Service {
     /// The printer of a resource's Tables.
     pub(super) async fn printer(&self, gvr: &Gvr) -> Arc<Printer> {
-        let crd = self.definition_of(gvr).await;
+        let crd = self.definition_of(gvr).await.unwrap_or_default();
         let of = crd.as_ref().map(|crd| crd.marker());
         let mut made = self.printers.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((known, printer)) = made.get(gvr)
@@ -33,15 +33,5 @@ impl Service {
         let printer = Arc::new(Printer::for_resource(gvr, body.as_deref(), clusters));
         made.insert(gvr.clone(), (of, printer.clone()));
         printer
-    }
-
-    /// The CustomResourceDefinition that defines `gvr`, if one does. CRDs are clocked as all else is.
-    async fn definition_of(&self, gvr: &Gvr) -> Option<Arc<orrery_cache::Object>> {
-        if gvr.is_built_in() {
-            return None;
-        }
-        let definitions = Gvr::new("apiextensions.k8s.io", "v1", "customresourcedefinitions");
-        let definitions = self.front.sequencer.resource(&definitions).await.ok()?;
-        definitions.reader().get(&ObjectKey::new("", &format!("{}.{}", gvr.resource, gvr.group)))
     }
 }

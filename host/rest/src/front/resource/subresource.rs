@@ -2,7 +2,7 @@ use http::{Request, Response};
 use orrery_fleet::{Member, ResourceInfo};
 
 use super::get::{Found, add_warning, fetch, path_of};
-use super::not_here;
+use super::{accepted, not_here};
 use crate::body::{Body, Encoding, json};
 use crate::front::Service;
 use crate::proxy;
@@ -30,7 +30,7 @@ impl Service {
             return self.get(info, asked, request.headers(), encoding).await;
         }
         match &*known.name {
-            "scale" => self.scale(info, asked, encoding).await,
+            "scale" => self.scale(info, asked, accepted(request.headers())?.encoding(encoding)).await,
             "log" => self.log(info, asked, request).await,
             _ => Err(not_here(asked, served)),
         }

@@ -1,0 +1,265 @@
+//! Kinds that can be listed and not watched (metrics.k8s.io): asked of the members at each request, within bounds of time
+//! and number. A member that does not answer is missing, and a Warning says so.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime};
+
+use futures::stream::{self, StreamExt as _};
+use http::header::{HeaderMap, WARNING};
+use http::{Response, StatusCode};
+use orrery_api::{ClusterName, Gvr, ObjectKey, Stamp};
+use orrery_cache::{FieldSelector, FieldTable, LabelSelector};
+use orrery_fleet::{Health, Member, ResourceInfo};
+use orrery_sequencer::{Owner, Resource};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use tokio::time::{Instant, timeout_at};
+
+use super::accept;
+use super::get::{fetch, path_of};
+use crate::body::{Body, Encoding, json};
+use crate::front::Service;
+use crate::negotiate::refusal_syntax;
+use crate::query::Query;
+use crate::read::live::{LiveObject, LivePart, list_json, merged, show};
+use crate::read::{Sight, warnings};
+use crate::request::{RequestInfo, ResourceRequest};
+use crate::status::Status;
+
+/// How long all members together may take.
+const LIVE_WAIT: Duration = Duration::from_secs(10);
+/// Members that are asked at a time.
+const ASKED_AT_ONCE: usize = 32;
+/// Objects of a merged list at most: beyond it a list must be narrowed, and is never cut in silence.
+const OBJECTS_MAX: usize = 200_000;
+
+/// What a live list is narrowed to.
+struct Narrowed {
+    labels: LabelSelector,
+    name: Option<String>,
+    namespace: Option<String>,
+}
+
+/// What the members said.
+struct Said {
+    parts: Vec<LivePart>,
+    missing: BTreeMap<ClusterName, Sight>,
+}
+
+// === impl Service ===
+
+impl Service {
+    /// Answers a LIST of a kind that cannot be clocked.
+    pub(super) async fn live_list(
+        &self,
+        info: &RequestInfo,
+        asked: &ResourceRequest,
+        served: &ResourceInfo,
+        headers: &HeaderMap,
+        encoding: Encoding,
+    ) -> Result<Response<Body>, Status> {
+        let encoding = plain(headers, encoding)?;
+        let narrowed = Narrowed::read(&info.query, served)?;
+        let said = self.ask(asked, &narrowed).await;
+        let Some(LivePart { kind, api_version, .. }) = said.parts.first() else {
+            return Err(nothing_said(asked, &said.missing));
+        };
+        let (kind, api_version) = (kind.clone(), api_version.clone());
+        if said.parts.iter().map(|part| part.items.len()).sum::<usize>() > OBJECTS_MAX {
+            let words = format!("more than {OBJECTS_MAX} objects; ask for one namespace, or select by labels");
+            return Err(Status::too_large_answer(words));
+        }
+        let about = self.named_after(asked).await;
+        let named = |cluster: &ClusterName, key: &ObjectKey| about.as_ref()?.served(cluster, key);
+        let mut objects = merged(said.parts, self.settings().stamp, named);
+        objects.retain(|object| narrowed.selects(object));
+        let mut response = json(StatusCode::OK, list_json(&kind, &api_version, objects), encoding);
+        for warning in warnings(&said.missing, &asked.gvr.resource, SystemTime::now()) {
+            response.headers_mut().append(WARNING, warning);
+        }
+        Ok(response)
+    }
+
+    /// Answers a GET of an object of a kind that cannot be clocked. Whose it is, the name tells where it is about an
+    /// object of another kind; else whoever has it.
+    pub(super) async fn live_get(
+        &self,
+        asked: &ResourceRequest,
+        headers: &HeaderMap,
+        encoding: Encoding,
+    ) -> Result<Response<Body>, Status> {
+        let encoding = plain(headers, encoding)?;
+        let name = asked.name.clone().unwrap_or_default();
+        let absent = || Status::not_found(&asked.group_resource(), &name);
+        if let Some(about) = self.named_after(asked).await {
+            let served = ObjectKey::new(&asked.namespace, &name);
+            return match about.owner_of(&served) {
+                Owner::Nobody => Err(absent()),
+                Owner::Away { cluster, reason, .. } => {
+                    Err(Status::unavailable(format!("cluster {cluster} is away: {reason}"), 5))
+                }
+                Owner::Held { cluster, key } => self.live_of(asked, &cluster, &key, encoding).await,
+            };
+        }
+        let narrowed = Narrowed { labels: LabelSelector::everything(), name: Some(name.clone()), namespace: None };
+        let said = self.ask(asked, &narrowed).await;
+        let kind = said.parts.first().map(|part| (part.kind.clone(), part.api_version.clone()));
+        let found =
+            merged(said.parts, self.settings().stamp, |_, _| None).into_iter().find(|object| narrowed.selects(object));
+        match (found, kind) {
+            (Some(LiveObject { mut value, .. }), Some((kind, api_version))) => {
+                // Items of typed lists name no kind.
+                value["kind"] = kind.into();
+                value["apiVersion"] = api_version.into();
+                Ok(json(StatusCode::OK, line(&value), encoding))
+            }
+            _ if said.missing.is_empty() => Err(absent()),
+            _ => Err(nothing_said(asked, &said.missing)),
+        }
+    }
+
+    /// One member's object, under the name that it is asked by.
+    async fn live_of(
+        &self,
+        asked: &ResourceRequest,
+        cluster: &ClusterName,
+        key: &ObjectKey,
+        encoding: Encoding,
+    ) -> Result<Response<Body>, Status> {
+        let name = asked.name.as_deref().unwrap_or_default();
+        let gone = || Status::unavailable(format!("cluster {cluster} left the fleet"), 1);
+        let member = self.front.fleet.member(cluster).ok_or_else(gone)?;
+        let path = path_of(asked, key);
+        let answer = timeout_at(Instant::now() + LIVE_WAIT, fetch(&member, &path, "application/json"));
+        let late =
+            || Status::unavailable(format!("cluster {cluster} did not answer within {} s", LIVE_WAIT.as_secs()), 1);
+        let (code, bytes) = answer.await.map_err(|_| late())?.map_err(|reason| Status::unavailable(reason, 1))?;
+        if code == StatusCode::NOT_FOUND {
+            return Err(Status::not_found(&asked.group_resource(), name));
+        }
+        let value = serde_json::from_slice::<serde_json::Value>(&bytes).ok().filter(|_| code.is_success());
+        let mut value = value.ok_or_else(|| Status::unavailable(format!("cluster {cluster} answered {code}"), 1))?;
+        show(&mut value, name, cluster, self.settings().stamp);
+        Ok(json(StatusCode::OK, line(&value), encoding))
+    }
+
+    /// Asks every member that serves the kind, side by side.
+    async fn ask(&self, asked: &ResourceRequest, narrowed: &Narrowed) -> Said {
+        let deadline = Instant::now() + LIVE_WAIT;
+        let members = self.front.fleet.members();
+        let has_labels = self.settings().stamp == Stamp::Label;
+        let serving = members.iter().filter(|member| {
+            let serves = member.discovery().is_some_and(|served| served.find(&asked.gvr).is_some_and(lists));
+            serves && (!has_labels || narrowed.labels.admits_cluster(member.name()))
+        });
+        let path = narrowed.path(asked, has_labels);
+        let asking: Vec<_> = serving.map(|member| ask_one(member.clone(), path.clone(), deadline)).collect();
+        // In fleet order, whoever is first.
+        let answers: Vec<_> = stream::iter(asking).buffered(ASKED_AT_ONCE).collect().await;
+        let mut said = Said { parts: Vec::new(), missing: BTreeMap::new() };
+        for (cluster, answer) in answers {
+            match answer {
+                Ok(part) => said.parts.push(part),
+                Err(reason) => drop(said.missing.insert(cluster, Sight::Away { reason })),
+            }
+        }
+        said
+    }
+
+    /// The resource whose names the objects have: metrics are about pods and nodes.
+    async fn named_after(&self, asked: &ResourceRequest) -> Option<Resource> {
+        let about = match (&*asked.gvr.group, &*asked.gvr.resource) {
+            ("metrics.k8s.io", resource @ ("nodes" | "pods")) => Gvr::new("", "v1", resource),
+            _ => return None,
+        };
+        self.front.sequencer.resource(&about).await.ok()
+    }
+}
+
+// === impl Narrowed ===
+
+impl Narrowed {
+    fn read(query: &Query, served: &ResourceInfo) -> Result<Self, Status> {
+        let bad = |error: orrery_cache::SelectorError| Status::bad_request(error.to_string());
+        let labels = LabelSelector::parse(&query.text("labelSelector")).map_err(bad)?;
+        let table = FieldTable::custom(served.namespaced, std::iter::empty());
+        let fields = FieldSelector::parse(&query.text("fieldSelector"), &table).map_err(bad)?;
+        let (name, namespace) = (fields.name().map(str::to_owned), fields.namespace().map(str::to_owned));
+        only_names(&fields)?;
+        Ok(Self { labels, name, namespace })
+    }
+
+    /// The list that a member is asked for. Names are not selected by there: they are the host's.
+    fn path(&self, asked: &ResourceRequest, has_labels: bool) -> String {
+        let labels = if has_labels { self.labels.without_cluster() } else { self.labels.clone() };
+        let path = asked.gvr.path_in(&asked.namespace);
+        if labels.is_everything() {
+            return path;
+        }
+        format!("{path}?labelSelector={}", utf8_percent_encode(&labels.to_string(), NON_ALPHANUMERIC))
+    }
+
+    fn selects(&self, object: &LiveObject) -> bool {
+        self.name.as_deref().is_none_or(|name| *name == *object.served.name)
+            && self.namespace.as_deref().is_none_or(|namespace| *namespace == *object.served.namespace)
+    }
+}
+
+/// Refuses a field selector that says more than which name and namespace are meant: nothing else can be looked at here.
+fn only_names(fields: &FieldSelector) -> Result<(), Status> {
+    let name = fields.name().map(|name| format!("metadata.name={name}"));
+    let namespace = fields.namespace().map(|namespace| format!("metadata.namespace={namespace}"));
+    let said: Vec<_> = name.into_iter().chain(namespace).collect();
+    if fields.to_string() == said.join(",") {
+        return Ok(());
+    }
+    Err(Status::bad_request("of this kind only metadata.name=NAME and metadata.namespace=NAME can be selected by"))
+}
+
+async fn ask_one(member: Member, path: String, deadline: Instant) -> (ClusterName, Result<LivePart, String>) {
+    (member.name().clone(), part_of(&member, &path, deadline).await)
+}
+
+async fn part_of(member: &Member, path: &str, deadline: Instant) -> Result<LivePart, String> {
+    if let Health::Unreachable { reason, .. } | Health::NeverSeen { reason } = member.health() {
+        return Err(reason);
+    }
+    let answer = timeout_at(deadline, fetch(member, path, "application/json")).await;
+    let (code, bytes) = answer.map_err(|_| format!("it did not answer within {} s", LIVE_WAIT.as_secs()))??;
+    if !code.is_success() {
+        return Err(format!("it answered {code}"));
+    }
+    LivePart::read(member.name().clone(), &bytes)
+}
+
+/// Whether a kind can be listed and not watched.
+pub(super) fn is_live(served: &ResourceInfo) -> bool {
+    !served.is_observable() && lists(served)
+}
+
+fn lists(served: &ResourceInfo) -> bool {
+    served.has_verb("list")
+}
+
+/// The members' own Tables have columns that the host does not know, so that only plain objects are merged.
+fn plain(headers: &HeaderMap, encoding: Encoding) -> Result<Encoding, Status> {
+    let syntax = refusal_syntax(accept(headers));
+    let syntax = syntax.ok_or_else(|| {
+        Status::not_acceptable("only the following media types are accepted: application/json, application/yaml")
+    })?;
+    Ok(Encoding { syntax, ..encoding })
+}
+
+/// The 503 of a question that no member answered.
+fn nothing_said(asked: &ResourceRequest, missing: &BTreeMap<ClusterName, Sight>) -> Status {
+    let reasons = missing.iter().map(|(cluster, sight)| match sight {
+        Sight::Away { reason } | Sight::Stale { reason, .. } => format!("cluster {cluster}: {reason}"),
+    });
+    let reasons = reasons.collect::<Vec<_>>().join("; ");
+    Status::unavailable(format!("no cluster could be asked for {}: {reasons}", asked.group_resource()), 1)
+}
+
+fn line(value: &serde_json::Value) -> Vec<u8> {
+    let mut json = serde_json::to_vec(value).expect("it was JSON");
+    json.push(b'\n');
+    json
+}

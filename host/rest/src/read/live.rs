@@ -1,0 +1,175 @@
+//! Lists of kinds that cannot be clocked, such as metrics: what the members say now, merged. They have no marker, so no
+//! watch can start at one: their resourceVersion is empty, as that of metrics-server's own lists.
+
+use std::collections::HashSet;
+
+use orrery_api::{CLUSTER_KEY, ClusterName, ObjectKey, Stamp};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// What one member answered.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct LivePart {
+    /// The member.
+    pub(crate) cluster: ClusterName,
+    /// The objects' kind.
+    pub(crate) kind: String,
+    /// Their group and version.
+    pub(crate) api_version: String,
+    /// The objects.
+    pub(crate) items: Vec<Value>,
+}
+
+/// One object as it is served.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct LiveObject {
+    /// The name that clients see.
+    pub(crate) served: ObjectKey,
+    /// It.
+    pub(crate) value: Value,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct List {
+    kind: String,
+    api_version: String,
+    items: Option<Vec<Value>>,
+}
+
+// === impl LivePart ===
+
+impl LivePart {
+    /// Reads a member's list; in words why it is none.
+    pub(crate) fn read(cluster: ClusterName, json: &[u8]) -> Result<Self, String> {
+        let list: List = serde_json::from_slice(json).map_err(|error| format!("its answer is no list: {error}"))?;
+        let kind = list.kind.strip_suffix("List").ok_or_else(|| format!("its answer is a {}, no list", list.kind))?;
+        let items = list.items.unwrap_or_default();
+        if items.iter().any(|item| key_of(item).is_none()) {
+            return Err("its list has an object without a name".to_owned());
+        }
+        Ok(Self { cluster, kind: kind.to_owned(), api_version: list.api_version, items })
+    }
+}
+
+/// All objects of `parts`, which are in fleet order, under names that are theirs alone: `named` gives the name by which
+/// clients know what an object is about, where the fleet knows that; else the first keeps the plain name, and later ones
+/// are `<name>.<cluster>`. Sorted as lists are.
+pub(crate) fn merged(
+    parts: Vec<LivePart>,
+    stamp: Stamp,
+    named: impl Fn(&ClusterName, &ObjectKey) -> Option<ObjectKey>,
+) -> Vec<LiveObject> {
+    let mut taken = HashSet::new();
+    let mut objects = Vec::with_capacity(parts.iter().map(|part| part.items.len()).sum());
+    for LivePart { cluster, items, .. } in parts {
+        for mut value in items {
+            let Some(key) = key_of(&value) else { continue };
+            let served = named(&cluster, &key).unwrap_or_else(|| key.clone());
+            let served = if taken.contains(&served) {
+                ObjectKey::new(&served.namespace, &format!("{}.{cluster}", served.name))
+            } else {
+                served
+            };
+            taken.insert(served.clone());
+            show(&mut value, &served.name, &cluster, stamp);
+            objects.push(LiveObject { served, value });
+        }
+    }
+    objects.sort_by(|a, b| a.served.cmp(&b.served));
+    objects
+}
+
+/// Gives an object the name and the stamp that clients see.
+pub(crate) fn show(value: &mut Value, name: &str, cluster: &ClusterName, stamp: Stamp) {
+    let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) else { return };
+    metadata.insert("name".to_owned(), name.into());
+    let fields: &[&str] = match stamp {
+        Stamp::Label => &["labels", "annotations"],
+        Stamp::Annotation => &["annotations"],
+        Stamp::None => &[],
+    };
+    for field in fields {
+        let pairs = metadata.entry(*field).or_insert_with(|| json!({}));
+        if !pairs.is_object() {
+            *pairs = json!({});
+        }
+        pairs[CLUSTER_KEY] = cluster.as_str().into();
+    }
+}
+
+/// The JSON of a list of `objects`. Items of typed lists name no kind.
+pub(crate) fn list_json(kind: &str, api_version: &str, objects: Vec<LiveObject>) -> Vec<u8> {
+    let items: Vec<Value> = objects.into_iter().map(|object| object.value).collect();
+    let list = json!({"kind": format!("{kind}List"), "apiVersion": api_version, "metadata": {}, "items": items});
+    let mut json = serde_json::to_vec(&list).expect("it was JSON");
+    json.push(b'\n');
+    json
+}
+
+fn key_of(item: &Value) -> Option<ObjectKey> {
+    let metadata = item.get("metadata")?;
+    let name = metadata.get("name")?.as_str().filter(|name| !name.is_empty())?;
+    Some(ObjectKey::new(metadata.get("namespace").and_then(Value::as_str).unwrap_or_default(), name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part(cluster: &str, names: &[&str]) -> LivePart {
+        let items: Vec<_> = names.iter().map(|name| json!({"metadata": {"name": name, "namespace": "a"}})).collect();
+        let list =
+            json!({"kind": "PodMetricsList", "apiVersion": "metrics.k8s.io/v1beta1", "metadata": {}, "items": items});
+        LivePart::read(ClusterName::new(cluster).unwrap(), list.to_string().as_bytes()).unwrap()
+    }
+
+    fn names(objects: &[LiveObject]) -> Vec<&str> {
+        objects.iter().map(|object| &*object.served.name).collect()
+    }
+
+    #[test]
+    fn the_first_of_a_name_keeps_it_and_all_are_in_the_order_of_lists() {
+        let parts = vec![part("east", &["b", "a"]), part("west", &["c", "a"])];
+        let objects = merged(parts, Stamp::Label, |_, _| None);
+        assert_eq!(names(&objects), ["a", "a.west", "b", "c"]);
+        let shown = &objects[1].value["metadata"];
+        assert_eq!(shown["name"], "a.west");
+        assert_eq!(
+            (&shown["labels"][CLUSTER_KEY], &shown["annotations"][CLUSTER_KEY]),
+            (&json!("west"), &json!("west"))
+        );
+    }
+
+    #[test]
+    fn what_an_object_is_about_names_it() {
+        let known = |cluster: &ClusterName, key: &ObjectKey| {
+            (cluster.as_str() == "east").then(|| ObjectKey::new(&key.namespace, &format!("{}.east", key.name)))
+        };
+        let objects = merged(vec![part("east", &["a"]), part("west", &["a"])], Stamp::None, known);
+        assert_eq!(names(&objects), ["a", "a.east"]);
+        assert!(objects.iter().all(|object| object.value["metadata"].get("labels").is_none()));
+    }
+
+    #[test]
+    fn a_list_has_no_version() {
+        let objects = merged(vec![part("east", &["a"])], Stamp::None, |_, _| None);
+        let json = String::from_utf8(list_json("PodMetrics", "metrics.k8s.io/v1beta1", objects)).unwrap();
+        assert_eq!(
+            json,
+            "{\"apiVersion\":\"metrics.k8s.io/v1beta1\",\"items\":[{\"metadata\":{\"name\":\"a\",\"namespace\":\"a\"}}],\
+             \"kind\":\"PodMetricsList\",\"metadata\":{}}\n"
+        );
+    }
+
+    #[test]
+    fn what_is_no_list_is_told_in_words() {
+        let read = |json: &str| LivePart::read(ClusterName::new("east").unwrap(), json.as_bytes()).unwrap_err();
+        assert!(read("<html>").starts_with("its answer is no list: "));
+        assert_eq!(read(r#"{"kind":"Status","apiVersion":"v1"}"#), "its answer is a Status, no list");
+        assert_eq!(
+            read(r#"{"kind":"XList","apiVersion":"g/v1","items":[{}]}"#),
+            "its list has an object without a name"
+        );
+    }
+}
