@@ -2,7 +2,8 @@
 //!
 //! Each store implements [`MarkerStore`](orrery_markers::MarkerStore) and is known to others by that trait only:
 //! - [`MemoryStore`]: in the process, for tests and for `--store memory`;
-//! - [`RedbStore`]: one file in a directory that a [`DirLock`] holds, the default.
+//! - [`RedbStore`]: one file in a directory that a [`DirLock`] holds, the default;
+//! - [`EtcdStore`]: keys below a prefix of an etcd, of which one host at a time is the writer.
 //!
 //! With the feature `testing` there are also one suite of what every store promises (`contract`) and a store that fails
 //! on demand (`testing`).
@@ -11,6 +12,7 @@
 pub mod contract;
 mod dir_lock;
 mod embedded;
+mod etcd;
 mod memory;
 mod metrics;
 #[cfg(feature = "testing")]
@@ -18,5 +20,6 @@ pub mod testing;
 
 pub use dir_lock::{DirLock, DirLockError};
 pub use embedded::{OpenError, RedbStore};
+pub use etcd::{EtcdOpenError, EtcdSettings, EtcdStore, Holder};
 pub use memory::MemoryStore;
 pub use metrics::Metrics;

@@ -17,6 +17,7 @@
 mod client;
 mod cluster;
 mod console;
+mod etcd;
 mod host;
 mod kubectl;
 mod pki;
@@ -34,6 +35,7 @@ pub use client::{Client, Lines, Response};
 pub use cluster::{Cluster, ClusterSpec, EtcdSnapshot, start_all};
 pub use commands::demo_clusters;
 pub use console::{ConsoleStep, console_steps, shell_commands};
+pub use etcd::{Etcd, EtcdSpec};
 pub use host::{Host, HostSpec, Profile, binary};
 pub use kubectl::{Kubectl, Printed};
 pub use places::{cache, repository};

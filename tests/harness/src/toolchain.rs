@@ -53,18 +53,39 @@ struct Build<'a> {
     output: PathBuf,
 }
 
+/// Paths of what an etcd by itself runs.
+#[derive(Clone, Debug)]
+pub(crate) struct EtcdPrograms {
+    pub(crate) etcd: PathBuf,
+    pub(crate) etcdctl: PathBuf,
+}
+
+/// Builds what is missing for an etcd.
+pub(crate) fn etcd_programs() -> Result<EtcdPrograms> {
+    check_prerequisites()?;
+    let folder = cache(&format!("bin/etcd-{ETCD}"))?;
+    let plain = |package: &str, name: &str| {
+        let module = &repository().join("tests/clusters/etcd");
+        Build { module, package, ldflags: "-s -w", output: folder.join(name) }.run()
+    };
+    Ok(EtcdPrograms {
+        etcd: plain("go.etcd.io/etcd/server/v3", "etcd")?,
+        etcdctl: plain("go.etcd.io/etcd/etcdctl/v3", "etcdctl")?,
+    })
+}
+
 /// Builds what is missing for clusters of `minor`, with a line on standard error for each program that takes a while.
 pub fn programs(minor: Minor) -> Result<Programs> {
     check_prerequisites()?;
     let clusters = repository().join("tests/clusters");
-    let etcd = cache(&format!("bin/etcd-{ETCD}"))?;
+    let EtcdPrograms { etcd, etcdctl } = etcd_programs()?;
     let kwok = cache(&format!("bin/kwok-{KWOK}"))?;
     let plain = |module: &str, package: &str, output: PathBuf| {
         Build { module: &clusters.join(module), package, ldflags: "-s -w", output }.run()
     };
     Ok(Programs {
-        etcd: plain("etcd", "go.etcd.io/etcd/server/v3", etcd.join("etcd"))?,
-        etcdctl: plain("etcd", "go.etcd.io/etcd/etcdctl/v3", etcd.join("etcdctl"))?,
+        etcd,
+        etcdctl,
         apiserver: kubernetes::build(minor, "kube-apiserver")?,
         controller_manager: kubernetes::build(minor, "kube-controller-manager")?,
         scheduler: kubernetes::build(minor, "kube-scheduler")?,
