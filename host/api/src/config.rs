@@ -11,6 +11,7 @@
 //! error that names the nearest right one.
 
 mod member;
+mod password;
 mod quantity;
 
 use std::net::SocketAddr;
@@ -22,6 +23,7 @@ use serde_saphyr::{DefaultMessageFormatter, MessageFormatter as _};
 use crate::Stamp;
 
 pub use member::{MemberSource, ParseMemberError};
+pub use password::Password;
 pub use quantity::{ByteSize, ParseByteSizeError};
 
 /// What stands in `apiVersion`.
@@ -50,6 +52,8 @@ pub struct Config {
     pub data: Option<PathBuf>,
     /// Where markers live.
     pub store: Option<Store>,
+    /// The etcd of `store: etcd`.
+    pub etcd: Etcd,
     /// How an object says which cluster holds it.
     pub stamp: Option<Stamp>,
     /// Most bytes that the cache may hold, over all resources.
@@ -77,6 +81,28 @@ pub struct Tls {
     pub sans: Option<Vec<String>>,
 }
 
+/// An etcd for markers, and how it is reached.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "camelCase")]
+pub struct Etcd {
+    /// URLs of its members.
+    pub endpoints: Option<Vec<String>>,
+    /// Before the name of every key; hosts with different ones do not meet.
+    pub prefix: Option<String>,
+    /// PEM certificates of the CAs that sign its members' certificates.
+    pub cacert: Option<PathBuf>,
+    /// PEM certificate chain to show it.
+    pub cert: Option<PathBuf>,
+    /// PEM private key of that.
+    pub key: Option<PathBuf>,
+    /// User, where its authentication is on.
+    pub user: Option<String>,
+    /// The user's password.
+    pub password: Option<Password>,
+    /// File with the user's password.
+    pub password_file: Option<PathBuf>,
+}
+
 /// What is logged, and how.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -96,6 +122,8 @@ pub enum Store {
     Embedded,
     /// In memory: after a restart every client lists anew.
     Memory,
+    /// In an etcd.
+    Etcd,
 }
 
 /// How log lines are written.

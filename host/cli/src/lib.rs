@@ -20,7 +20,7 @@ mod status;
 pub use ask::Ask;
 pub use environment::Environment;
 pub use error::Error;
-pub use serve::{Contexts, ResolveError, ServeArgs, Settings};
+pub use serve::{Contexts, EtcdPlace, PasswordSource, ResolveError, ServeArgs, Settings, StorePlace};
 
 /// Many Kubernetes clusters as one Kubernetes API.
 #[derive(Debug, clap::Parser)]

@@ -1,5 +1,6 @@
 //! What `orrery serve` is told.
 
+mod etcd;
 mod resolve;
 
 use std::net::SocketAddr;
@@ -7,7 +8,7 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use orrery_api::Stamp;
-use orrery_api::config::{ByteSize, LogFormat, MemberSource, Store};
+use orrery_api::config::{ByteSize, LogFormat, MemberSource, Password, Store};
 
 pub use resolve::ResolveError;
 
@@ -41,8 +42,29 @@ pub struct ServeArgs {
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
     /// Where markers live; with `memory` every client lists anew after a restart [default: embedded]
-    #[arg(long, value_parser = words::<Store>(&["embedded", "memory"]))]
+    #[arg(long, value_parser = words::<Store>(&["embedded", "memory", "etcd"]))]
     pub store: Option<Store>,
+    /// URLs of the members of the etcd of --store etcd
+    #[arg(long, value_name = "A,B", value_delimiter = ',')]
+    pub etcd_endpoints: Vec<String>,
+    /// Before the name of every key in etcd; hosts with different ones do not meet [default: /orrery]
+    #[arg(long, value_name = "PREFIX")]
+    pub etcd_prefix: Option<String>,
+    /// PEM certificates of the CAs that sign the etcd members' certificates; needed with https://
+    #[arg(long, value_name = "FILE")]
+    pub etcd_cacert: Option<PathBuf>,
+    /// PEM certificate chain to show etcd
+    #[arg(long, value_name = "FILE")]
+    pub etcd_cert: Option<PathBuf>,
+    /// PEM private key of --etcd-cert
+    #[arg(long, value_name = "FILE")]
+    pub etcd_key: Option<PathBuf>,
+    /// User of etcd, where its authentication is on; the password comes from ORRERY_ETCD_PASSWORD or a file
+    #[arg(long, value_name = "NAME")]
+    pub etcd_user: Option<String>,
+    /// File with the password of --etcd-user
+    #[arg(long, value_name = "FILE")]
+    pub etcd_password_file: Option<PathBuf>,
     /// How an object says which cluster holds it [default: label]
     #[arg(long, value_parser = words::<Stamp>(&["label", "annotation", "none"]))]
     pub stamp: Option<Stamp>,
@@ -89,7 +111,7 @@ pub struct Settings {
     /// DIR.
     pub data: PathBuf,
     /// Where markers live.
-    pub store: Store,
+    pub store: StorePlace,
     /// How an object says which cluster holds it.
     pub stamp: Stamp,
     /// Most bytes that the cache may hold; `None`: [`Settings::CACHE_SHARE`] of memory.
@@ -106,6 +128,41 @@ pub struct Settings {
     pub log_format: LogFormat,
     /// Least level or filter.
     pub log_level: String,
+}
+
+/// Where markers live.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StorePlace {
+    /// In one file of DIR.
+    Embedded,
+    /// In memory.
+    Memory,
+    /// In an etcd.
+    Etcd(EtcdPlace),
+}
+
+/// An etcd, and how it is reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EtcdPlace {
+    /// URLs of its members; never empty.
+    pub endpoints: Vec<String>,
+    /// Before the name of every key, where it is not the default.
+    pub prefix: Option<String>,
+    /// PEM certificates of the CAs that sign its members' certificates.
+    pub ca_file: Option<PathBuf>,
+    /// PEM certificate chain and private key to show it.
+    pub client_files: Option<(PathBuf, PathBuf)>,
+    /// User, where its authentication is on.
+    pub user: Option<(String, PasswordSource)>,
+}
+
+/// Where a password is taken from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PasswordSource {
+    /// This is it.
+    Given(Password),
+    /// This file holds it.
+    File(PathBuf),
 }
 
 /// Which contexts of the kubeconfig are members.

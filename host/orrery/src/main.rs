@@ -7,6 +7,7 @@ mod memory;
 mod metrics;
 mod serve;
 mod signals;
+mod store;
 
 use std::process::ExitCode;
 

@@ -4,20 +4,20 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use anyhow::Context as _;
-use orrery_api::config::{ByteSize, Store};
+use orrery_api::config::ByteSize;
 use orrery_auth::{CertificateSettings, Certificates, ServingFiles};
 use orrery_cache::Budget;
 use orrery_cli::{Contexts, Environment, ServeArgs, Settings};
 use orrery_fleet::{Fleet, FleetSettings, MemberFlags, MemberSpec};
-use orrery_markers::MarkerStore;
 use orrery_rest::Front;
 use orrery_sequencer::{Sequencer, WallClock};
-use orrery_stores::{DirLock, MemoryStore, RedbStore};
+use orrery_stores::DirLock;
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tracing::info;
 
 use crate::metrics::Metrics;
+use crate::store::Store;
 use crate::{checks, files, logs, memory, signals};
 
 /// Serves until a signal ends it.
@@ -27,7 +27,7 @@ pub(crate) async fn serve(args: ServeArgs) -> anyhow::Result<()> {
     files::raise_limit();
     let (metrics, registry) = Metrics::registered();
     let lock = Arc::new(DirLock::take(&settings.data).context("cannot use the data directory")?);
-    let store = open_store(&settings, &lock, &metrics)?;
+    let store = Store::open(&settings.store, lock, &metrics.stores).await?;
 
     let (stop, end) = (CancellationToken::new(), CancellationToken::new());
     let members = members(&settings)?;
@@ -38,7 +38,7 @@ pub(crate) async fn serve(args: ServeArgs) -> anyhow::Result<()> {
     let budget = Budget::new(settings.cache_bytes_max.map_or_else(memory::cache_bytes_max, ByteSize::bytes));
     let sequencer = Sequencer::new(
         fleet.clone(),
-        store,
+        store.markers(),
         budget,
         orrery_sequencer::Settings {
             stamp: settings.stamp,
@@ -66,11 +66,13 @@ pub(crate) async fn serve(args: ServeArgs) -> anyhow::Result<()> {
     let tls = certificates.server_config();
     tokio::spawn(signals::handle(args, fleet, stop.clone()));
     tokio::spawn(certificates.keep_renewed(stop.clone()));
-    orrery_rest::serve(listener, tls, front, stop).await;
+    let serving = orrery_rest::serve(listener, tls, front, stop.clone());
+    let ((), taken_over) = tokio::join!(serving, store.ends_when_taken_over(stop));
     // Only now: watches end cleanly with the drain, not because their resource did.
     end.cancel();
+    store.release().await;
     info!("drained");
-    Ok(())
+    taken_over
 }
 
 /// The members that flags, environment and file name now.
@@ -92,16 +94,6 @@ fn say_members(members: &[MemberSpec]) {
     for member in members {
         info!(cluster = %member.name, context = member.context.as_deref().unwrap_or("(current)"), "member");
     }
-}
-
-fn open_store(settings: &Settings, lock: &Arc<DirLock>, metrics: &Metrics) -> anyhow::Result<Arc<dyn MarkerStore>> {
-    Ok(match settings.store {
-        Store::Embedded => Arc::new(RedbStore::open(lock.clone(), metrics.stores.clone())?),
-        Store::Memory => {
-            warn!("markers live in memory: after a restart every client lists anew");
-            Arc::new(MemoryStore::new())
-        }
-    })
 }
 
 fn certificates(settings: &Settings, listener: &TcpListener, metrics: &Metrics) -> anyhow::Result<Certificates> {

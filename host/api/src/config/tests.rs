@@ -20,7 +20,16 @@ members:
 - {{name: north, kubeconfig: n.yaml}}
 listen: '[::1]:7443'
 data: /var/lib/orrery
-store: memory
+store: etcd
+etcd:
+  endpoints: [https://a:2379, https://b:2379]
+  prefix: /o
+  cacert: eca.pem
+  cert: ec.pem
+  key: ek.pem
+  user: orrery
+  password: s3cret
+  passwordFile: p.txt
 stamp: annotation
 cacheBytesMax: 2Gi
 namespaces: [a, b]
@@ -39,7 +48,13 @@ log:
     assert_eq!(members[0].context.as_deref(), Some("admin@west"));
     assert_eq!((members[1].name.as_str(), &members[1].context), ("north", &None));
     assert_eq!(config.listen.unwrap().port(), 7443);
-    assert_eq!((config.store, config.stamp), (Some(Store::Memory), Some(Stamp::Annotation)));
+    assert_eq!((config.store, config.stamp), (Some(Store::Etcd), Some(Stamp::Annotation)));
+    let etcd = config.etcd;
+    assert_eq!(etcd.endpoints.unwrap(), ["https://a:2379", "https://b:2379"]);
+    assert_eq!((etcd.prefix.as_deref(), etcd.user.as_deref()), (Some("/o"), Some("orrery")));
+    assert_eq!(etcd.password.unwrap().reveal(), "s3cret");
+    let files = [etcd.cacert, etcd.cert, etcd.key, etcd.password_file].map(|file| file.unwrap().display().to_string());
+    assert_eq!(files, ["eca.pem", "ec.pem", "ek.pem", "p.txt"]);
     assert_eq!(config.cache_bytes_max.map(ByteSize::bytes), Some(2 << 30));
     assert_eq!(config.tls.client_ca_file, Some("ca.pem".into()));
     assert_eq!(config.tls.sans.unwrap(), ["fleet.example.com"]);

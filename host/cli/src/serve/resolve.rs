@@ -5,10 +5,11 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use orrery_api::config::{Config, ConfigError};
+use orrery_api::config::{Config, ConfigError, Password};
 use serde::de::DeserializeOwned;
 use serde::de::value::{Error as WordError, StrDeserializer};
 
+use super::etcd::EtcdFlags;
 use super::{Contexts, ServeArgs, Settings};
 use crate::Environment;
 use crate::data::{NoDataDirectory, default_directory};
@@ -53,6 +54,29 @@ pub enum ResolveError {
         /// The flag that is not given.
         missing: &'static str,
     },
+    /// One of a pair.
+    #[error("a certificate to show etcd needs both --etcd-cert and --etcd-key; {missing} is missing")]
+    HalfEtcdCertificate {
+        /// The flag that is not given.
+        missing: &'static str,
+    },
+    /// No etcd.
+    #[error("--store etcd needs --etcd-endpoints, as https://etcd-1.example.com:2379")]
+    NoEtcd,
+    /// An etcd that would not be used.
+    #[error("--etcd-endpoints is given, but markers would not live there; give --store etcd too")]
+    OtherStore,
+    /// A user without a password.
+    #[error(
+        "etcd's user {user:?} needs a password: set ORRERY_ETCD_PASSWORD, or name a file with --etcd-password-file"
+    )]
+    NoEtcdPassword {
+        /// The user.
+        user: String,
+    },
+    /// A password without a user.
+    #[error("a password for etcd is given, but no user; name it with --etcd-user")]
+    NoEtcdUser,
     /// Not a namespace's name.
     #[error("--namespaces has {0:?}, which is no namespace's name")]
     Namespace(String),
@@ -77,13 +101,23 @@ impl ServeArgs {
         let key = from.one(self.tls_private_key_file, "ORRERY_TLS_PRIVATE_KEY_FILE", file.tls.private_key_file)?;
         let level = from.one(self.log_level, "ORRERY_LOG_LEVEL", file.log.level)?;
         let data = from.one(self.data, "ORRERY_DATA", file.data)?;
+        let store = from.word(self.store, "ORRERY_STORE", file.store)?.unwrap_or_default();
+        let etcd = EtcdFlags {
+            endpoints: self.etcd_endpoints,
+            prefix: self.etcd_prefix,
+            cacert: self.etcd_cacert,
+            cert: self.etcd_cert,
+            key: self.etcd_key,
+            user: self.etcd_user,
+            password_file: self.etcd_password_file,
+        };
         Ok(Settings {
             kubeconfigs: from.paths(self.kubeconfig, "ORRERY_KUBECONFIG", file.kubeconfigs),
             contexts,
             members: from.many(self.member, "ORRERY_MEMBER", file.members)?,
             listen: from.one(self.listen, "ORRERY_LISTEN", file.listen)?.unwrap_or(LISTEN),
             data: data.map_or_else(|| default_directory(environment), Ok)?,
-            store: from.word(self.store, "ORRERY_STORE", file.store)?.unwrap_or_default(),
+            store: etcd.resolve(store, from, file.etcd)?,
             stamp: from.word(self.stamp, "ORRERY_STAMP", file.stamp)?.unwrap_or_default(),
             cache_bytes_max: from.one(self.cache_bytes_max, "ORRERY_CACHE_BYTES_MAX", file.cache_bytes_max)?,
             namespaces: check_namespaces(from.many(self.namespaces, "ORRERY_NAMESPACES", file.namespaces)?)?,
@@ -100,12 +134,17 @@ const LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(std::net::Ipv4Ad
 
 /// The variables, between flag and file.
 #[derive(Clone, Copy)]
-struct Variables<'e>(&'e Environment);
+pub(super) struct Variables<'e>(&'e Environment);
 
 // === impl Variables ===
 
 impl Variables<'_> {
-    fn one<T>(self, flag: Option<T>, variable: &'static str, file: Option<T>) -> Result<Option<T>, ResolveError>
+    pub(super) fn one<T>(
+        self,
+        flag: Option<T>,
+        variable: &'static str,
+        file: Option<T>,
+    ) -> Result<Option<T>, ResolveError>
     where
         T: FromStr<Err: std::fmt::Display>,
     {
@@ -122,7 +161,12 @@ impl Variables<'_> {
     }
 
     /// A list; no flag at all is no list.
-    fn many<T>(self, flag: Vec<T>, variable: &'static str, file: Option<Vec<T>>) -> Result<Vec<T>, ResolveError>
+    pub(super) fn many<T>(
+        self,
+        flag: Vec<T>,
+        variable: &'static str,
+        file: Option<Vec<T>>,
+    ) -> Result<Vec<T>, ResolveError>
     where
         T: FromStr<Err: std::fmt::Display>,
     {
@@ -140,6 +184,11 @@ impl Variables<'_> {
             Some(value) => std::env::split_paths(&value).collect(),
             None => file.unwrap_or_default(),
         }
+    }
+
+    /// A password, which no flag may show to who lists processes.
+    pub(super) fn password(self, variable: &'static str, file: Option<Password>) -> Option<Password> {
+        self.0.get(variable).map(|value| Password::new(&value)).or(file)
     }
 
     fn parsed<T>(

@@ -1,9 +1,9 @@
 use clap::Parser;
 use orrery_api::Stamp;
-use orrery_api::config::{ByteSize, LogFormat, Store};
+use orrery_api::config::{ByteSize, LogFormat};
 
 use super::*;
-use crate::{Cli, Command};
+use crate::{Cli, Command, EtcdPlace, PasswordSource, StorePlace};
 
 const HEAD: &str = "apiVersion: config.orrery.dev/v1alpha1\nkind: Configuration\n";
 
@@ -124,12 +124,62 @@ fn a_certificate_and_its_key_may_come_from_two_sources_but_not_alone() {
     assert!(half.ends_with("--tls-cert-file is missing"), "{half}");
 }
 
+fn etcd(flags: &[&str], variables: &[(&str, &str)], file: &str) -> Result<EtcdPlace, String> {
+    match resolve(flags, variables, file).map_err(|error| error.to_string())?.store {
+        StorePlace::Etcd(place) => Ok(place),
+        other => Err(format!("{other:?}")),
+    }
+}
+
+#[test]
+fn an_etcd_is_told_by_flags_before_variables_before_the_file() {
+    const FILE: &str = "store: etcd\netcd: {endpoints: ['http://f:1'], prefix: /f, cacert: fa, cert: fc, key: fk, user: fu, \
+        password: fp}";
+    let variables = [
+        ("ORRERY_STORE", "etcd"),
+        ("ORRERY_ETCD_ENDPOINTS", "http://v:1,http://w:1"),
+        ("ORRERY_ETCD_PREFIX", "/v"),
+        ("ORRERY_ETCD_CACERT", "va"),
+        ("ORRERY_ETCD_CERT", "vc"),
+        ("ORRERY_ETCD_KEY", "vk"),
+        ("ORRERY_ETCD_USER", "vu"),
+        ("ORRERY_ETCD_PASSWORD", "vp"),
+    ];
+    let flags = "--store etcd --etcd-endpoints http://a:1,http://b:1 --etcd-prefix /a --etcd-cacert aa --etcd-cert ac \
+        --etcd-key ak --etcd-user au --etcd-password-file ap";
+    let flags: Vec<&str> = flags.split_whitespace().collect();
+    let place = |endpoints: &[&str], of: &str, password| EtcdPlace {
+        endpoints: endpoints.iter().map(ToString::to_string).collect(),
+        prefix: Some(format!("/{of}")),
+        ca_file: Some(format!("{of}a").into()),
+        client_files: Some((format!("{of}c").into(), format!("{of}k").into())),
+        user: Some((format!("{of}u"), password)),
+    };
+    let given = |text: &str| PasswordSource::Given(Password::new(text));
+    assert_eq!(etcd(&[], &[], FILE), Ok(place(&["http://f:1"], "f", given("fp"))));
+    assert_eq!(etcd(&[], &variables, FILE), Ok(place(&["http://v:1", "http://w:1"], "v", given("vp"))));
+    let of_flags = place(&["http://a:1", "http://b:1"], "a", PasswordSource::File("ap".into()));
+    assert_eq!(etcd(&flags, &variables, FILE), Ok(of_flags));
+}
+
+#[test]
+fn half_of_what_an_etcd_needs_is_an_error_that_says_what_is_missing() {
+    const URL: &str = "--etcd-endpoints=http://a:1";
+    let wrong = |flags: &[&str]| etcd(flags, &[], "").unwrap_err();
+    assert!(wrong(&["--store=etcd"]).contains("needs --etcd-endpoints"));
+    assert!(wrong(&[URL]).contains("give --store etcd too"));
+    assert!(wrong(&[URL, "--store=etcd", "--etcd-cert=c"]).ends_with("--etcd-key is missing"));
+    assert!(wrong(&[URL, "--store=etcd", "--etcd-key=k"]).ends_with("--etcd-cert is missing"));
+    assert!(wrong(&[URL, "--store=etcd", "--etcd-user=u"]).contains("set ORRERY_ETCD_PASSWORD"));
+    assert!(wrong(&[URL, "--store=etcd", "--etcd-password-file=p"]).contains("name it with --etcd-user"));
+}
+
 #[test]
 fn a_wrong_variable_is_an_error_that_names_it() {
     let wrong = |variable: &'static str, value: &str| resolve(&[], &[(variable, value)], "").unwrap_err().to_string();
     assert_eq!(
         wrong("ORRERY_STORE", "memry"),
-        "environment variable ORRERY_STORE is \"memry\": unknown variant `memry`, expected `embedded` or `memory`"
+        "environment variable ORRERY_STORE is \"memry\": unknown variant `memry`, expected one of `embedded`, `memory`, `etcd`"
     );
     assert!(wrong("ORRERY_LISTEN", "here").starts_with("environment variable ORRERY_LISTEN is \"here\": "));
     assert!(wrong("ORRERY_MEMBER", "east").contains("write NAME=FILE"));
@@ -157,7 +207,10 @@ fn the_file_is_the_flags_or_the_variables_and_errors_name_it() {
     fs::write(&path, format!("{HEAD}store: memory\ncacheBytesMax: 5\n")).unwrap();
     let text = path.to_str().unwrap();
     let settings = load(&[], &[("ORRERY_CONFIG", text), ("RUST_LOG", "debug")]).unwrap();
-    assert_eq!((settings.store, settings.stamp, settings.log_format), (Store::Memory, Stamp::Label, LogFormat::Text));
+    assert_eq!(
+        (settings.store, settings.stamp, settings.log_format),
+        (StorePlace::Memory, Stamp::Label, LogFormat::Text)
+    );
     assert_eq!((settings.cache_bytes_max, settings.log_level.as_str()), (Some(ByteSize::new(5)), "debug"));
     let missing = load(&["--config", "/nowhere.yaml"], &[("ORRERY_CONFIG", text)]).unwrap_err().to_string();
     assert_eq!(missing, "failed to read configuration file /nowhere.yaml");
