@@ -10,8 +10,9 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::Context;
 use orrery_api::{ClusterName, Naming, ObjectKey, Uid};
+use orrery_harness::EtcdSpec;
 use orrery_markers::{Change, ChangeKind, Digest, Log, MarkerStore, MemberVersion, Segment, StoredLog, UnixMicros};
-use orrery_stores::{DirLock, MemoryStore, Metrics, RedbStore};
+use orrery_stores::{DirLock, EtcdSettings, EtcdStore, MemoryStore, Metrics, RedbStore};
 
 use crate::report::Figure;
 use crate::say;
@@ -25,13 +26,15 @@ const BATCH: usize = 2_000;
 /// Objects that a measurement has at first, over all clusters.
 const OBJECTS: usize = 20_000;
 const TARGET_PER_S: f64 = 100_000.0;
+const TARGET_ETCD_PER_S: f64 = 20_000.0;
 const RESTART_RECORDS: usize = 1_000_000;
 /// How far the host goes back at a restart.
 const REWIND: Duration = Duration::from_secs(60);
 
-/// Measures all, on memory and on a file below the directory for temporary files.
+/// Measures all, on memory, and on a file and an etcd of one member that both wait for their disk, below the directory
+/// for temporary files.
 pub(crate) async fn run() -> anyhow::Result<Vec<Figure>> {
-    let mut slowest = f64::INFINITY;
+    let (mut slowest, mut slowest_etcd) = (f64::INFINITY, f64::INFINITY);
     for clusters in CLUSTERS {
         let rate = sequence(Arc::new(MemoryStore::new()), clusters, RECORDS).await?;
         say(&format!("markers: memory, {clusters} clusters: {rate}"));
@@ -39,9 +42,26 @@ pub(crate) async fn run() -> anyhow::Result<Vec<Figure>> {
         let rate = sequence(Arc::new(open(dir.path())?), clusters, RECORDS).await?;
         say(&format!("markers: redb, {clusters} clusters: {rate}"));
         slowest = slowest.min(rate.per_s());
+        let rate = sequence_into_etcd(clusters).await?;
+        say(&format!("markers: etcd, {clusters} clusters: {rate}"));
+        slowest_etcd = slowest_etcd.min(rate.per_s());
     }
     restart().await?;
-    Ok(vec![Figure::at_least("markers_redb_per_s", "records/s", slowest, TARGET_PER_S)])
+    Ok(vec![
+        Figure::at_least("markers_redb_per_s", "records/s", slowest, TARGET_PER_S),
+        Figure::at_least("markers_etcd_per_s", "records/s", slowest_etcd, TARGET_ETCD_PER_S),
+    ])
+}
+
+async fn sequence_into_etcd(clusters: usize) -> anyhow::Result<Rate> {
+    let etcd = tokio::task::spawn_blocking(|| EtcdSpec::new().durable().start()).await??;
+    let dir = tempfile::tempdir().context("failed to make a temporary directory")?;
+    let lock = Arc::new(DirLock::take(dir.path())?);
+    let store = EtcdStore::open(EtcdSettings::new(etcd.endpoints()), lock, Metrics::default()).await?;
+    let store = Arc::new(store);
+    let rate = sequence(store.clone(), clusters, RECORDS).await?;
+    store.release().await;
+    Ok(rate)
 }
 
 fn open(dir: &Path) -> anyhow::Result<RedbStore> {
