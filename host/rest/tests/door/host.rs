@@ -70,11 +70,7 @@ impl Door {
             fleet.clone(),
             Arc::new(MemoryStore::new()),
             Budget::new(64 << 20),
-            orrery_sequencer::Settings {
-                stamp: settings.stamp,
-                namespaces: None,
-                wall_clock: Default::default(),
-            },
+            orrery_sequencer::Settings { stamp: settings.stamp, namespaces: None, wall_clock: Default::default() },
             orrery_sequencer::Metrics::default(),
             orrery_cache::Metrics::default(),
             stop.clone(),
