@@ -314,11 +314,12 @@ impl Log {
     }
 
     /// When serving begins, after [`Self::away`]: of a name that is the same object in several clusters and was shown from
-    /// one that is away, or whose shown object is gone while others were on their way out, nobody has the body. It passes
-    /// to a holder that is there.
-    pub fn pass_on(&mut self, effects: &mut Vec<Effect>) {
+    /// one that is away, or whose shown object is gone while others were on their way out, nobody may have the body. It
+    /// passes to a holder that is there, unless it `is_shown` to readers all the same.
+    pub fn pass_on(&mut self, is_shown: impl Fn(&ObjectKey) -> bool, effects: &mut Vec<Effect>) {
         let Names::Same(same) = &self.names else { return };
-        for (key, next) in same.to_pass_on(is_there(&self.clusters)) {
+        let unseen = same.to_pass_on(is_there(&self.clusters)).into_iter().filter(|(key, _)| !is_shown(key));
+        for (key, next) in unseen.collect::<Vec<_>>() {
             let record = Record::Claim { marker: self.next_marker(), served: key.clone(), cluster: next, key };
             self.stage(record, false, effects);
         }

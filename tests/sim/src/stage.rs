@@ -56,6 +56,11 @@ impl Stage {
         self.0.start_host();
     }
 
+    /// Starts the host while all members answer.
+    pub fn start_with_all_there(&mut self) {
+        self.0.start_host();
+    }
+
     /// Ends the host where it stands.
     pub fn kill(&mut self) {
         self.0.kill_host();

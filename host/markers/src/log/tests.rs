@@ -190,7 +190,7 @@ fn a_name_shown_from_a_cluster_that_is_away_passes_to_one_that_is_there() {
     sees(&mut log, "west", change("web", "2", 11, ChangeKind::Added));
     log.away(&cluster("east"), &mut Vec::new());
     let mut effects = Vec::new();
-    log.pass_on(&mut effects);
+    log.pass_on(|_| false, &mut effects);
     assert_eq!(
         effects.iter().map(|effect| sight(&effect.what)).collect::<Vec<_>>(),
         ["Added a/web from west Kept of east,west"]

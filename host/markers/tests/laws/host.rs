@@ -473,7 +473,7 @@ impl World {
                 }
             }
         }
-        self.stage(0, Vec::new(), |log, _, effects| log.pass_on(effects));
+        self.stage(0, Vec::new(), |log, _, effects| log.pass_on(|_| false, effects));
         for member in 0..3 {
             if !self.links[member].is_member && self.log.cluster(&self.name(member)).is_some() {
                 self.leave_log(member);

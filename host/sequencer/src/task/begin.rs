@@ -150,7 +150,10 @@ impl Task {
         self.stage(None, |log, effects| log.begin_term(now, effects));
         self.sequence_known(known, &mut beginning, old_head).await?;
         self.stage_away();
-        self.stage(None, |log, effects| log.pass_on(effects));
+        // What the ring brought back is shown from here on: a last state that it has need not pass to anybody.
+        self.commit().await?;
+        let reader = self.view.reader();
+        self.stage(None, |log, effects| log.pass_on(|served| reader.get(served).is_some(), effects));
         for cluster in left {
             info!(%cluster, "a cluster of the log is no member any more");
             self.stage(None, |log, effects| log.left(&cluster, effects));
