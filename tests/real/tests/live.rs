@@ -139,6 +139,9 @@ fn metrics_of_all_members_are_one_list_under_the_names_of_their_nodes() -> Resul
     for member in &members {
         let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "node-1"}, "status": status});
         member.client()?.create("/api/v1/nodes", &node)?;
+        let pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "web"},
+            "spec": {"nodeName": "node-1", "containers": [{"name": "c", "image": "web:1"}]}});
+        member.client()?.create("/api/v1/namespaces/default/pods", &pod)?;
     }
     let [east, west] = &members;
     let [_east_metrics, west_metrics] = [MetricsServer::start(east, "1")?, MetricsServer::start(west, "2")?];
@@ -162,6 +165,8 @@ fn metrics_of_all_members_are_one_list_under_the_names_of_their_nodes() -> Resul
     ensure!(client.get(&format!("{GROUP}/nodes?watch=1"))?.status == 405, "there is no clock to watch");
     let pods = client.json(&format!("{GROUP}/namespaces/default/pods"))?;
     ensure!(names(&pods) == ["web", "web.west"], "{pods}");
+    let one = client.json(&format!("{GROUP}/namespaces/default/pods/web.west"))?;
+    ensure!(one["kind"] == "PodMetrics" && one["containers"][0]["usage"]["cpu"] == "2", "{one}");
     // What kubectl makes of it: the node's share of its capacity.
     let top = host.kubectl().ok(&["top", "nodes", "--no-headers"])?;
     let rows: Vec<Vec<&str>> = top.lines().map(|row| row.split_whitespace().take(3).collect()).collect();

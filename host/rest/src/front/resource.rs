@@ -56,7 +56,9 @@ impl Service {
             (Verb::List, None) if live::is_live(served) => {
                 self.live_list(info, asked, served, request.headers(), encoding).await
             }
-            (Verb::Get, None) if live::is_live(served) => self.live_get(asked, request.headers(), encoding).await,
+            (Verb::Get, None) if live::is_live(served) => {
+                self.live_get(asked, served, request.headers(), encoding).await
+            }
             (Verb::Get, None) if served.is_observable() => self.get(info, asked, request.headers(), encoding).await,
             (Verb::Get, Some(subresource)) if served.is_observable() => {
                 self.get_subresource(info, asked, served, subresource, request, encoding).await

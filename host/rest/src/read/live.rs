@@ -1,8 +1,6 @@
 //! Lists of kinds that cannot be clocked, such as metrics: what the members say now, merged. They have no marker, so no
 //! watch can start at one: their resourceVersion is empty, as that of metrics-server's own lists.
 
-use std::collections::HashSet;
-
 use orrery_api::{CLUSTER_KEY, ClusterName, ObjectKey, Stamp};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -12,10 +10,6 @@ use serde_json::{Value, json};
 pub(crate) struct LivePart {
     /// The member.
     pub(crate) cluster: ClusterName,
-    /// The objects' kind.
-    pub(crate) kind: String,
-    /// Their group and version.
-    pub(crate) api_version: String,
     /// The objects.
     pub(crate) items: Vec<Value>,
 }
@@ -30,10 +24,8 @@ pub(crate) struct LiveObject {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
 struct List {
     kind: String,
-    api_version: String,
     items: Option<Vec<Value>>,
 }
 
@@ -43,35 +35,35 @@ impl LivePart {
     /// Reads a member's list; in words why it is none.
     pub(crate) fn read(cluster: ClusterName, json: &[u8]) -> Result<Self, String> {
         let list: List = serde_json::from_slice(json).map_err(|error| format!("its answer is no list: {error}"))?;
-        let kind = list.kind.strip_suffix("List").ok_or_else(|| format!("its answer is a {}, no list", list.kind))?;
+        if !list.kind.ends_with("List") {
+            return Err(format!("its answer is a {}, no list", list.kind));
+        }
         let items = list.items.unwrap_or_default();
         if items.iter().any(|item| key_of(item).is_none()) {
             return Err("its list has an object without a name".to_owned());
         }
-        Ok(Self { cluster, kind: kind.to_owned(), api_version: list.api_version, items })
+        Ok(Self { cluster, items })
     }
 }
 
-/// All objects of `parts`, which are in fleet order, under names that are theirs alone: `named` gives the name by which
-/// clients know what an object is about, where the fleet knows that; else the first keeps the plain name, and later ones
-/// are `<name>.<cluster>`. Sorted as lists are.
+/// All objects of `parts` under names that are theirs alone: `named` gives the name by which clients know what an object is
+/// about, where the fleet knows that. Others are `<name>.<cluster>` where several members serve the kind (`qualified`):
+/// without a log nobody could tell whose a plain name is while one of them does not answer. Sorted as lists are.
 pub(crate) fn merged(
     parts: Vec<LivePart>,
     stamp: Stamp,
+    qualified: bool,
     named: impl Fn(&ClusterName, &ObjectKey) -> Option<ObjectKey>,
 ) -> Vec<LiveObject> {
-    let mut taken = HashSet::new();
     let mut objects = Vec::with_capacity(parts.iter().map(|part| part.items.len()).sum());
-    for LivePart { cluster, items, .. } in parts {
+    for LivePart { cluster, items } in parts {
+        let own = |key: &ObjectKey| {
+            let name = if qualified { format!("{}.{cluster}", key.name) } else { key.name.to_string() };
+            ObjectKey::new(&key.namespace, &name)
+        };
         for mut value in items {
             let Some(key) = key_of(&value) else { continue };
-            let served = named(&cluster, &key).unwrap_or_else(|| key.clone());
-            let served = if taken.contains(&served) {
-                ObjectKey::new(&served.namespace, &format!("{}.{cluster}", served.name))
-            } else {
-                served
-            };
-            taken.insert(served.clone());
+            let served = named(&cluster, &key).unwrap_or_else(|| own(&key));
             show(&mut value, &served.name, &cluster, stamp);
             objects.push(LiveObject { served, value });
         }
@@ -129,10 +121,11 @@ mod tests {
     }
 
     #[test]
-    fn the_first_of_a_name_keeps_it_and_all_are_in_the_order_of_lists() {
+    fn objects_of_several_members_are_qualified_and_in_the_order_of_lists() {
         let parts = vec![part("east", &["b", "a"]), part("west", &["c", "a"])];
-        let objects = merged(parts, Stamp::Label, |_, _| None);
-        assert_eq!(names(&objects), ["a", "a.west", "b", "c"]);
+        let objects = merged(parts.clone(), Stamp::Label, true, |_, _| None);
+        assert_eq!(names(&objects), ["a.east", "a.west", "b.east", "c.west"]);
+        assert_eq!(names(&merged(parts[..1].to_vec(), Stamp::Label, false, |_, _| None)), ["a", "b"]);
         let shown = &objects[1].value["metadata"];
         assert_eq!(shown["name"], "a.west");
         assert_eq!(
@@ -143,17 +136,15 @@ mod tests {
 
     #[test]
     fn what_an_object_is_about_names_it() {
-        let known = |cluster: &ClusterName, key: &ObjectKey| {
-            (cluster.as_str() == "east").then(|| ObjectKey::new(&key.namespace, &format!("{}.east", key.name)))
-        };
-        let objects = merged(vec![part("east", &["a"]), part("west", &["a"])], Stamp::None, known);
-        assert_eq!(names(&objects), ["a", "a.east"]);
+        let known = |cluster: &ClusterName, key: &ObjectKey| (cluster.as_str() == "east").then(|| key.clone());
+        let objects = merged(vec![part("east", &["a"]), part("west", &["a"])], Stamp::None, true, known);
+        assert_eq!(names(&objects), ["a", "a.west"]);
         assert!(objects.iter().all(|object| object.value["metadata"].get("labels").is_none()));
     }
 
     #[test]
     fn a_list_has_no_version() {
-        let objects = merged(vec![part("east", &["a"])], Stamp::None, |_, _| None);
+        let objects = merged(vec![part("east", &["a"])], Stamp::None, false, |_, _| None);
         let json = String::from_utf8(list_json("PodMetrics", "metrics.k8s.io/v1beta1", objects)).unwrap();
         assert_eq!(
             json,

@@ -384,16 +384,26 @@ async fn a_live_list_lacks_who_does_not_answer_and_says_so() {
     let fleet = Fleet::start().await;
     let gauges = "/apis/example.com/v1/namespaces/a/gauges";
     let list = fleet.json(gauges).await;
-    assert_eq!((names(&list), &list["metadata"]), (vec!["pressure", "pressure.west"], &serde_json::json!({})));
+    assert_eq!((names(&list), &list["metadata"]), (vec!["pressure.east", "pressure.west"], &serde_json::json!({})));
     let one = fleet.json(&format!("{gauges}/pressure.west")).await;
     assert_eq!((&one["value"], &one["kind"]), (&"west".into(), &"Gauge".into()));
     let mut sender = fleet.door.connect(true).await;
-    assert_eq!(get(&mut sender, &format!("{gauges}/nosuch"), &[]).await.0.status(), 404);
+    for absent in ["nosuch", "pressure"] {
+        assert_eq!(get(&mut sender, &format!("{gauges}/{absent}"), &[]).await.0.status(), 404, "{absent}");
+    }
     assert_eq!(get(&mut sender, &format!("{gauges}?watch=1"), &[]).await.0.status(), 405);
     let table = [("accept", "application/json;as=Table;v=v1;g=meta.k8s.io")];
     assert_eq!(get(&mut sender, gauges, &table).await.0.status(), 406);
     let selected = fleet.json(&format!("{gauges}?labelSelector=orrery.dev/cluster%3Dwest")).await;
-    assert_eq!(names(&selected), ["pressure"]);
+    assert_eq!(names(&selected), ["pressure.west"]);
+    let none = fleet.json(&format!("{gauges}?labelSelector=orrery.dev/cluster%3Dnosuch")).await;
+    assert_eq!((names(&none), &none["kind"]), (Vec::new(), &"GaugeList".into()));
     let selected = fleet.json(&format!("{gauges}?fieldSelector=metadata.name%3Dpressure.west")).await;
     assert_eq!(names(&selected), ["pressure.west"]);
+    fleet.west.fall_silent();
+    let (response, body) = get(&mut sender, gauges, &[]).await;
+    let warned =
+        response.headers().get_all("warning").iter().any(|text| text.to_str().unwrap().contains("cluster west"));
+    assert!(response.status() == 200 && warned, "{:?} {body}", response.headers());
+    assert_eq!(get(&mut sender, &format!("{gauges}/nosuch"), &[]).await.0.status(), 503, "west may have it");
 }

@@ -43,6 +43,8 @@ struct Narrowed {
 struct Said {
     parts: Vec<LivePart>,
     missing: BTreeMap<ClusterName, Sight>,
+    /// Whether more than one of them serves the kind.
+    several: bool,
 }
 
 // === impl Service ===
@@ -59,20 +61,15 @@ impl Service {
     ) -> Result<Response<Body>, Status> {
         let encoding = plain(headers, encoding)?;
         let narrowed = Narrowed::read(&info.query, served)?;
-        let said = self.ask(asked, &narrowed).await;
-        let Some(LivePart { kind, api_version, .. }) = said.parts.first() else {
+        let said = self.ask(asked, &narrowed).await?;
+        if said.parts.is_empty() && !said.missing.is_empty() {
             return Err(nothing_said(asked, &said.missing));
-        };
-        let (kind, api_version) = (kind.clone(), api_version.clone());
-        if said.parts.iter().map(|part| part.items.len()).sum::<usize>() > OBJECTS_MAX {
-            let words = format!("more than {OBJECTS_MAX} objects; ask for one namespace, or select by labels");
-            return Err(Status::too_large_answer(words));
         }
         let about = self.named_after(asked).await;
         let named = |cluster: &ClusterName, key: &ObjectKey| about.as_ref()?.served(cluster, key);
-        let mut objects = merged(said.parts, self.settings().stamp, named);
+        let mut objects = merged(said.parts, self.settings().stamp, said.several, named);
         objects.retain(|object| narrowed.selects(object));
-        let mut response = json(StatusCode::OK, list_json(&kind, &api_version, objects), encoding);
+        let mut response = json(StatusCode::OK, list_json(&served.kind, &asked.gvr.api_version(), objects), encoding);
         for warning in warnings(&said.missing, &asked.gvr.resource, SystemTime::now()) {
             response.headers_mut().append(WARNING, warning);
         }
@@ -84,6 +81,7 @@ impl Service {
     pub(super) async fn live_get(
         &self,
         asked: &ResourceRequest,
+        served: &ResourceInfo,
         headers: &HeaderMap,
         encoding: Encoding,
     ) -> Result<Response<Body>, Status> {
@@ -91,8 +89,7 @@ impl Service {
         let name = asked.name.clone().unwrap_or_default();
         let absent = || Status::not_found(&asked.group_resource(), &name);
         if let Some(about) = self.named_after(asked).await {
-            let served = ObjectKey::new(&asked.namespace, &name);
-            return match about.owner_of(&served) {
+            return match about.owner_of(&ObjectKey::new(&asked.namespace, &name)) {
                 Owner::Nobody => Err(absent()),
                 Owner::Away { cluster, reason, .. } => {
                     Err(Status::unavailable(format!("cluster {cluster} is away: {reason}"), 5))
@@ -101,19 +98,17 @@ impl Service {
             };
         }
         let narrowed = Narrowed { labels: LabelSelector::everything(), name: Some(name.clone()), namespace: None };
-        let said = self.ask(asked, &narrowed).await;
-        let kind = said.parts.first().map(|part| (part.kind.clone(), part.api_version.clone()));
-        let found =
-            merged(said.parts, self.settings().stamp, |_, _| None).into_iter().find(|object| narrowed.selects(object));
-        match (found, kind) {
-            (Some(LiveObject { mut value, .. }), Some((kind, api_version))) => {
+        let said = self.ask(asked, &narrowed).await?;
+        let all = merged(said.parts, self.settings().stamp, said.several, |_, _| None);
+        match all.into_iter().find(|object| narrowed.selects(object)) {
+            Some(LiveObject { mut value, .. }) => {
                 // Items of typed lists name no kind.
-                value["kind"] = kind.into();
-                value["apiVersion"] = api_version.into();
+                value["kind"] = (*served.kind).into();
+                value["apiVersion"] = asked.gvr.api_version().into();
                 Ok(json(StatusCode::OK, line(&value), encoding))
             }
-            _ if said.missing.is_empty() => Err(absent()),
-            _ => Err(nothing_said(asked, &said.missing)),
+            None if said.missing.is_empty() => Err(absent()),
+            None => Err(nothing_said(asked, &said.missing)),
         }
     }
 
@@ -143,26 +138,34 @@ impl Service {
     }
 
     /// Asks every member that serves the kind, side by side.
-    async fn ask(&self, asked: &ResourceRequest, narrowed: &Narrowed) -> Said {
+    async fn ask(&self, asked: &ResourceRequest, narrowed: &Narrowed) -> Result<Said, Status> {
         let deadline = Instant::now() + LIVE_WAIT;
         let members = self.front.fleet.members();
         let has_labels = self.settings().stamp == Stamp::Label;
-        let serving = members.iter().filter(|member| {
-            let serves = member.discovery().is_some_and(|served| served.find(&asked.gvr).is_some_and(lists));
-            serves && (!has_labels || narrowed.labels.admits_cluster(member.name()))
-        });
+        let serves =
+            |member: &&Member| member.discovery().is_some_and(|served| served.find(&asked.gvr).is_some_and(lists));
+        let serving: Vec<&Member> = members.iter().filter(serves).collect();
         let path = narrowed.path(asked, has_labels);
-        let asking: Vec<_> = serving.map(|member| ask_one(member.clone(), path.clone(), deadline)).collect();
+        let meant = serving.iter().filter(|member| !has_labels || narrowed.labels.admits_cluster(member.name()));
+        let asking: Vec<_> = meant.map(|member| ask_one((*member).clone(), path.clone(), deadline)).collect();
         // In fleet order, whoever is first.
-        let answers: Vec<_> = stream::iter(asking).buffered(ASKED_AT_ONCE).collect().await;
-        let mut said = Said { parts: Vec::new(), missing: BTreeMap::new() };
-        for (cluster, answer) in answers {
+        let mut answers = stream::iter(asking).buffered(ASKED_AT_ONCE);
+        let mut said = Said { parts: Vec::new(), missing: BTreeMap::new(), several: serving.len() > 1 };
+        let mut objects = 0;
+        while let Some((cluster, answer)) = answers.next().await {
             match answer {
-                Ok(part) => said.parts.push(part),
+                Ok(part) => {
+                    objects += part.items.len();
+                    said.parts.push(part);
+                }
                 Err(reason) => drop(said.missing.insert(cluster, Sight::Away { reason })),
             }
+            if objects > OBJECTS_MAX {
+                let words = format!("more than {OBJECTS_MAX} objects; ask for one namespace, or select by labels");
+                return Err(Status::too_large_answer(words));
+            }
         }
-        said
+        Ok(said)
     }
 
     /// The resource whose names the objects have: metrics are about pods and nodes.
