@@ -83,6 +83,9 @@ pub(super) fn key(pod: Pod) -> ObjectKey {
     ObjectKey::new(&pod.namespace(), &pod.name())
 }
 
+/// What a kube-apiserver adds to such a pod by defaulting, which a simulated member does not.
+const DEFAULTS_BYTES: usize = 1_780;
+
 /// The pods of the other benches, of 8.5 KB: with the managedFields that an API server adds.
 fn template() -> Template {
     let pod = Pod(0);
@@ -92,6 +95,7 @@ fn template() -> Template {
     fields.remove("name");
     fields.remove("namespace");
     metadata["annotations"][WRITE] = json!("$TEXT");
+    metadata["annotations"]["bench.orrery.dev/defaults"] = json!("x".repeat(DEFAULTS_BYTES));
     metadata["managedFields"] = json!([managed("kube-controller-manager", &json), managed("kubelet", &status)]);
     let members = |value: &Value| {
         let text = value.to_string();
