@@ -14,6 +14,8 @@ mod metrics;
 mod observe;
 mod settings;
 mod source;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod transport;
 mod wire;
 

@@ -21,6 +21,8 @@ mod server;
 mod settings;
 mod status;
 mod table;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod token;
 mod websocket;
 mod yaml;

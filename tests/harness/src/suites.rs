@@ -6,10 +6,11 @@
 
 mod checks;
 mod counts;
+mod fuzz;
 
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -17,7 +18,7 @@ use anyhow::{Context, Result};
 
 use crate::commands::say;
 use crate::host::{Profile, binary};
-use crate::places::{cargo_target, repository};
+use crate::places::{cache, cargo_target, repository};
 use crate::toolchain::{Minor, programs, progress};
 
 pub(crate) use counts::Counts;
@@ -56,6 +57,8 @@ enum Step {
     Tests(&'static str, &'static [&'static str]),
     /// Builds what clusters and the host run, where a reader sees it: what tests say while they pass is not shown.
     Programs,
+    /// A minute of fuzzing of this target.
+    Fuzz(&'static str),
     /// A check that passes or fails as a whole, as formatting.
     Check(&'static str, fn() -> Result<Command>),
 }
@@ -124,6 +127,21 @@ pub(crate) const SUITES: &[Suite] = &[
         steps: &[Step::Tests("tests/sim", &["--ignored", "--nocapture"])],
     },
     Suite {
+        name: "fuzz",
+        about: "a minute of fuzzing for everything that reads bytes of others; needs a nightly compiler",
+        minutes: 10,
+        runs: Runs::Named,
+        steps: &[
+            Step::Fuzz("accept"),
+            Step::Fuzz("continue_token"),
+            Step::Fuzz("field_selector"),
+            Step::Fuzz("label_selector"),
+            Step::Fuzz("query"),
+            Step::Fuzz("segment"),
+            Step::Fuzz("watch_frames"),
+        ],
+    },
+    Suite {
         name: "minors",
         about: "members of every minor version that ./dev can start; builds them first, 5 minutes each",
         minutes: 2,
@@ -178,15 +196,35 @@ impl Step {
                 let built = built.inspect_err(|error| eprintln!("dev: {error:#}"));
                 Ok(if built.is_ok() { Counts::default() } else { Counts::one_failed() })
             }
-            Self::Check(name, command) => {
-                eprintln!("dev: checking {name} ...");
-                // A check that cannot even begin (its tool does not build) has failed, and the others still run.
-                let passed = command().and_then(|mut command| Ok(command.status()?.success()));
-                let passed = passed.inspect_err(|error| eprintln!("dev: {name}: {error:#}")).unwrap_or(false);
-                Ok(if passed { Counts::one_passed() } else { Counts::one_failed() })
-            }
+            Self::Fuzz(target) => Ok(checked(&format!("the fuzz target {target}"), || fuzz::command(target))),
+            Self::Check(name, command) => Ok(checked(name, command)),
         }
     }
+}
+
+/// Runs what passes or fails as a whole. What cannot even begin (its tool does not build) has failed, and the others still
+/// run.
+fn checked(name: &str, command: impl FnOnce() -> Result<Command>) -> Counts {
+    eprintln!("dev: checking {name} ...");
+    let passed = command().and_then(|mut command| Ok(command.status()?.success()));
+    let passed = passed.inspect_err(|error| eprintln!("dev: {name}: {error:#}")).unwrap_or(false);
+    if passed { Counts::one_passed() } else { Counts::one_failed() }
+}
+
+/// A program that cargo installs, built once.
+fn installed(program: &str, version: &str) -> Result<PathBuf> {
+    let root = cache("bin")?.join(format!("{program}-{version}"));
+    let binary = root.join("bin").join(program);
+    if !binary.exists() {
+        progress(&format!("building {program} {version} (some minutes, once)"), || {
+            let mut command = Command::new("cargo");
+            command.args(["install", "--quiet", "--locked", program, "--version", version, "--root"]);
+            // cargo's own temporary folder: its many dependencies need not fill the shared one.
+            let status = command.arg(&root).env_remove("CARGO_TARGET_DIR").status()?;
+            if status.success() { Ok(()) } else { anyhow::bail!("cargo install ended with {status}") }
+        })?;
+    }
+    Ok(binary)
 }
 
 /// `cargo subcommand` in the repository, with the shared target folder.
