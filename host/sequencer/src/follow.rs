@@ -203,10 +203,7 @@ impl Follower {
             let (reader, now) = (self.view.reader(), tokio::time::Instant::now().into_std());
             self.settling = Some(tokio::task::spawn_blocking(move || reader.settle(now)));
         }
-        let log = self.shared.log.read().unwrap_or_else(PoisonError::into_inner);
-        for (name, state) in self.shared.clusters.write().unwrap_or_else(PoisonError::into_inner).iter_mut() {
-            state.objects = log.cluster(name).map_or(0, orrery_markers::ClusterLog::len);
-        }
+        self.shared.refresh_counts();
     }
 
     fn clusters(&self) -> Vec<ClusterName> {

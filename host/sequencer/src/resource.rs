@@ -175,6 +175,14 @@ impl Shared {
         clusters.insert(cluster.clone(), ClusterState { phase, objects, elsewhere });
     }
 
+    /// Notes how many objects the log has of each cluster now.
+    pub(crate) fn refresh_counts(&self) {
+        let log = self.log.read().unwrap_or_else(PoisonError::into_inner);
+        for (name, state) in self.clusters.write().unwrap_or_else(PoisonError::into_inner).iter_mut() {
+            state.objects = log.cluster(name).map_or(0, ClusterLog::len);
+        }
+    }
+
     /// The cluster does not deliver any more: since now, or since it last stopped.
     pub(crate) fn set_stale(&self, cluster: &ClusterName, reason: AwayReason, elsewhere: bool) {
         let since = match self.clusters.read().unwrap_or_else(PoisonError::into_inner).get(cluster) {

@@ -46,15 +46,7 @@ async fn a_member_whose_connections_break_as_the_host_starts_is_back_once_they_h
 /// Found as MODIFIED with another uid: the name passed to the other cluster though its last state was known.
 #[tokio::test(start_paused = true)]
 async fn a_name_that_shows_its_last_state_is_no_other_object_after_a_restart() {
-    let mut stage = Stage::new(2);
-    let key = ObjectKey::new("", "n0");
-    stage.put(0, &namespaces(), &key);
-    stage.put(1, &namespaces(), &key);
-    stage.start();
-    stage.rest().await.unwrap();
-    stage.terminate(1, &namespaces(), &key);
-    stage.member(0).delete(&namespaces(), std::slice::from_ref(&key));
-    stage.rest().await.unwrap();
+    let (mut stage, key) = with_a_last_state().await;
     stage.kill();
     stage.start_with_all_there();
     stage.rest().await.unwrap();
@@ -65,6 +57,13 @@ async fn a_name_that_shows_its_last_state_is_no_other_object_after_a_restart() {
 /// Seeds 1673 and 1877: the list showed it, and GET answered 404.
 #[tokio::test(start_paused = true)]
 async fn a_name_that_stays_while_another_cluster_deletes_it_is_read_as_it_is_listed() {
+    let (mut stage, key) = with_a_last_state().await;
+    stage.member(1).delete(&namespaces(), &[key]);
+    stage.rest().await.unwrap();
+}
+
+/// A stage at which a name shows the last state that the first member had, while the second is deleting its own.
+async fn with_a_last_state() -> (Stage, ObjectKey) {
     let mut stage = Stage::new(2);
     let key = ObjectKey::new("", "n0");
     stage.put(0, &namespaces(), &key);
@@ -74,6 +73,5 @@ async fn a_name_that_stays_while_another_cluster_deletes_it_is_read_as_it_is_lis
     stage.terminate(1, &namespaces(), &key);
     stage.member(0).delete(&namespaces(), std::slice::from_ref(&key));
     stage.rest().await.unwrap();
-    stage.member(1).delete(&namespaces(), &[key]);
-    stage.rest().await.unwrap();
+    (stage, key)
 }

@@ -1,7 +1,6 @@
 //! What is done about once a second: old bodies packed, names freed, old segments folded.
 
 use std::collections::VecDeque;
-use std::sync::PoisonError;
 use std::time::Duration;
 
 use orrery_markers::{Log, Marker, UnixMicros};
@@ -66,7 +65,7 @@ impl Housekeeping {
 impl Task {
     pub(super) async fn keep_house(&mut self) {
         self.settle_cache();
-        self.refresh_counts();
+        self.shared.refresh_counts();
         if let Some(before) = self.housekeeping.forgotten() {
             self.stage(None, |log, effects| log.expire(before, effects));
         }
@@ -79,14 +78,6 @@ impl Task {
         if settling.as_ref().is_none_or(JoinHandle::is_finished) {
             let (reader, now) = (self.view.reader(), Instant::now().into_std());
             *settling = Some(tokio::task::spawn_blocking(move || reader.settle(now)));
-        }
-    }
-
-    fn refresh_counts(&self) {
-        let log = self.shared.log.read().unwrap_or_else(PoisonError::into_inner);
-        let mut clusters = self.shared.clusters.write().unwrap_or_else(PoisonError::into_inner);
-        for (name, state) in clusters.iter_mut() {
-            state.objects = log.cluster(name).map_or(0, orrery_markers::ClusterLog::len);
         }
     }
 
