@@ -47,6 +47,8 @@ pub(crate) struct Head {
     labels: Labels,
     fields: FieldValues,
     spans: Spans,
+    /// Whether the object in its cluster carries a label or annotation that the stamp hides.
+    hides_own: bool,
 }
 
 /// Places in an object's bytes.
@@ -137,7 +139,9 @@ impl Object {
         let key = (key != showing.served).then(|| Box::new(interned(key, interner)));
         let (uid, version) = (uid.clone(), *version);
         let (marker, cluster) = (showing.marker, showing.cluster.clone());
-        Ok(Self { head: Head { served, marker, key, cluster, uid, version, labels, fields, spans }, body: spliced })
+        let hides_own = [&parsed.metadata.labels, &parsed.metadata.annotations].into_iter().flatten().any(hides);
+        let head = Head { served, marker, key, cluster, uid, version, labels, fields, spans, hides_own };
+        Ok(Self { head, body: spliced })
     }
 
     /// Namespace and name under which it is served.
@@ -168,6 +172,11 @@ impl Object {
     /// The marker of this state: its resourceVersion. Of a deleted object, the deletion's.
     pub fn marker(&self) -> Marker {
         self.head.marker
+    }
+
+    /// Whether its cluster's own object carries a label or annotation that the stamp hides here.
+    pub fn hides_own(&self) -> bool {
+        self.head.hides_own
     }
 
     /// The whole JSON, with `kind` and `apiVersion`.
@@ -248,6 +257,14 @@ impl Object {
 // === impl Head ===
 
 impl Head {
+    pub(crate) fn uid(&self) -> &Uid {
+        &self.uid
+    }
+
+    pub(crate) fn version(&self) -> MemberVersion {
+        self.version
+    }
+
     pub(crate) fn label(&self, key: &str) -> Option<&str> {
         self.labels.get(key)
     }
@@ -284,6 +301,10 @@ fn labels_of<'a>(parsed: &'a parse::Parsed<'_>, cluster: &'a ClusterName) -> imp
     let own = parsed.metadata.labels.iter().flat_map(|labels| &labels.pairs);
     let own = own.map(|(key, value): &(Cow<'_, str>, Cow<'_, str>)| (&**key, &**value));
     std::iter::once((CLUSTER_KEY, cluster.as_str())).chain(own.filter(|(key, _)| *key != CLUSTER_KEY))
+}
+
+fn hides(map: &parse::Map<'_>) -> bool {
+    map.cluster.is_some() || map.clusters.is_some()
 }
 
 fn interned(key: &ObjectKey, interner: &mut Interner) -> ObjectKey {

@@ -3,9 +3,10 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-use orrery_api::ObjectKey;
-use orrery_markers::Marker;
+use orrery_api::{ClusterName, ObjectKey, Uid};
+use orrery_markers::{ChangeKind, Marker, MemberObject, MemberVersion};
 
+use crate::object::{BodyError, Interner, Showing};
 use crate::ring::{Change, Cursor};
 use crate::shared::Shared;
 use crate::snapshot::Shown;
@@ -90,6 +91,40 @@ impl Reader {
     /// The object served as `served` at the head.
     pub fn get(&self, served: &ObjectKey) -> Option<Arc<Object>> {
         self.shared.state().objects.get(served).map(|shown| shown.0.clone())
+    }
+
+    /// The marker under which the object served as `served` was shown in its state `version`: now, or in an event after
+    /// `after`. `None` where no event after that shows it.
+    pub fn marker_of(&self, served: &ObjectKey, uid: &Uid, version: MemberVersion, after: Marker) -> Option<Marker> {
+        let shown = self.get(served).filter(|object| object.uid() == uid && object.version() == version);
+        if let Some(object) = shown {
+            return Some(object.marker());
+        }
+        let (mut from, head) = (after, self.head());
+        while let Some(changes) = self.changes_between(from, head, after).ok()? {
+            let shows = |change: &&Change| change.kind != ChangeKind::Deleted && change.after.is(served, uid, version);
+            if let Some(change) = changes.iter().find(shows) {
+                return Some(change.marker);
+            }
+            from = changes.last().map_or(head, |change| change.marker);
+        }
+        None
+    }
+
+    /// `object` as it would be shown, without being kept: what a member answered to a write.
+    ///
+    /// # Errors
+    /// Where its bytes are not one JSON object with metadata.
+    pub fn show(
+        &self,
+        object: &MemberObject,
+        served: &ObjectKey,
+        marker: Marker,
+        cluster: &ClusterName,
+        holders: Option<&Arc<[ClusterName]>>,
+    ) -> Result<Object, BodyError> {
+        let showing = Showing { marker, served, cluster, holders };
+        Object::new(object, &showing, &self.shared.shape, &mut Interner::default())
     }
 
     /// The state at exactly `marker`, which is kept for the reads that follow.

@@ -13,12 +13,14 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use orrery_api::ClusterName;
+use orrery_markers::MemberObject;
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use crate::discovery::Schemas;
 use crate::metrics::MemberMetrics;
+use crate::wire::{Scheme, read_object};
 use crate::{Discovery, FleetSettings, MemberSource};
 
 pub(crate) use confirm::{Confirmed, Registry};
@@ -114,6 +116,13 @@ impl Member {
     /// What it serves, as last read; kept while it is away.
     pub fn discovery(&self) -> Option<Arc<Discovery>> {
         self.0.status.borrow().discovery.clone()
+    }
+
+    /// Reads one object that it sent in served version `version` (`v1`); `None` for what is no object with a decimal
+    /// resourceVersion, or before its own version is known.
+    pub fn object(&self, version: &str, json: &[u8]) -> Option<MemberObject> {
+        let scheme = Scheme::new(version, &self.version()?.git_version);
+        read_object(json, scheme).ok()
     }
 
     /// Seconds since the last event or bookmark of any of its watches.

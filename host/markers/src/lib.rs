@@ -27,7 +27,7 @@ mod version;
 
 pub use log::{
     Clock, ClusterLog, Content, CorruptLog, Effect, Entry, Log, Mismatch, Outcome, Presence, Recovered, Replay, Shown,
-    Sight, Step, Term,
+    Sight, Step, Taken, Term,
 };
 pub use member::{Change, ChangeKind, MemberObject};
 pub use record::{Record, SegmentHeader};

@@ -21,6 +21,7 @@ mod replay;
 
 use cluster::Verdict;
 pub use cluster::{Clock, ClusterLog, Entry, Presence};
+pub use names::Taken;
 use names::{Names, NeedsClaim, SameStep, Single};
 pub use pack::{CorruptLog, Recovered};
 pub use replay::{Mismatch, Replay, Step};
@@ -184,6 +185,22 @@ impl Log {
         }
     }
 
+    /// The clusters that hold the object shown as `served`, the one that is shown first.
+    pub fn holders(&self, served: &ObjectKey) -> Vec<ClusterName> {
+        match &self.names {
+            Names::Single(_) => self.owner(served).map(|(cluster, _)| cluster).into_iter().collect(),
+            Names::Same(same) => same.get(served).map(names::Shared::shown_first).unwrap_or_default(),
+        }
+    }
+
+    /// The same in the order in which they came, as readers are shown them.
+    pub fn holders_in_order(&self, served: &ObjectKey) -> Vec<ClusterName> {
+        match &self.names {
+            Names::Single(_) => self.holders(served),
+            Names::Same(same) => same.get(served).map(|name| name.holder_names().to_vec()).unwrap_or_default(),
+        }
+    }
+
     /// The name under which (cluster, key) is served, where it has one.
     pub fn served(&self, cluster: &ClusterName, key: &ObjectKey) -> Option<ObjectKey> {
         match &self.names {
@@ -286,8 +303,36 @@ impl Log {
             self.skip_marker(effects);
             self.sequence(cluster, Change { kind, ..object.clone() }, effects);
         }
-        let Clock { complete, latest } = Clock::of_list(version);
-        self.stage(Record::Progress { cluster: cluster.clone(), complete, latest }, false, effects);
+        self.set_clock(cluster, Clock::of_list(version), effects);
+    }
+
+    /// A state of one object that was read by itself, because the cluster's stream is silent: sequenced as what a list
+    /// finds, with the second of two fresh markers. How far the stream was followed stays as it was.
+    pub fn looked(&mut self, cluster: &ClusterName, change: Change, effects: &mut Vec<Effect>) {
+        let part = self.part(cluster);
+        let (Some(clock), Presence::Joined) = (part.clock, part.presence) else { return };
+        let change = match part.judge(&change) {
+            Verdict::Known => return,
+            Verdict::New(kind) => Change { kind, ..change },
+            Verdict::Replaces(other) => {
+                self.skip_marker(effects);
+                self.delete(cluster, &other, change.version, effects);
+                Change { kind: ChangeKind::Added, ..change }
+            }
+        };
+        self.skip_marker(effects);
+        self.sequence(cluster, change, effects);
+        self.set_clock(cluster, clock, effects);
+    }
+
+    /// The object with this uid is not in the cluster any more; as [`Self::looked`].
+    pub fn lost(&mut self, cluster: &ClusterName, uid: &Uid, effects: &mut Vec<Effect>) {
+        let part = self.part(cluster);
+        let (Some(clock), Some(entry)) = (part.clock, part.objects.get(uid)) else { return };
+        let version = if clock.latest.is_after(entry.version) { clock.latest } else { entry.version };
+        self.skip_marker(effects);
+        self.delete(cluster, uid, version, effects);
+        self.set_clock(cluster, clock, effects);
     }
 
     /// Nothing else happened in `cluster` up to `version`. Says whether a record was staged.
@@ -296,9 +341,13 @@ impl Log {
         if !part.saw(version) {
             return false;
         }
-        let Some(Clock { complete, latest }) = part.clock else { return false };
-        self.stage(Record::Progress { cluster: cluster.clone(), complete, latest }, false, effects);
+        let Some(clock) = part.clock else { return false };
+        self.set_clock(cluster, clock, effects);
         true
+    }
+
+    fn set_clock(&mut self, cluster: &ClusterName, Clock { complete, latest }: Clock, effects: &mut Vec<Effect>) {
+        self.stage(Record::Progress { cluster: cluster.clone(), complete, latest }, false, effects);
     }
 
     /// The cluster with this kube-system uid is wholly in the log from here on.
@@ -367,6 +416,26 @@ impl Log {
         self.take(record, effects);
     }
 
+    /// Keeps the plain name `key` for an object that is being created in `cluster`, until [`Self::release`]: whatever else
+    /// comes under that name meanwhile is served under another. Not in the log, since what comes of it is. Names that are
+    /// one object need no keeping.
+    ///
+    /// # Errors
+    /// Whose the name is.
+    pub fn reserve(&mut self, key: &ObjectKey, cluster: &ClusterName) -> Result<(), Taken> {
+        match &mut self.names {
+            Names::Single(single) => single.reserve(key, cluster),
+            Names::Same(_) => Ok(()),
+        }
+    }
+
+    /// What was to be created under `key` is there, or will not come.
+    pub fn release(&mut self, key: &ObjectKey) {
+        if let Names::Single(single) = &mut self.names {
+            single.release(key);
+        }
+    }
+
     fn part(&mut self, cluster: &ClusterName) -> &mut ClusterLog {
         self.clusters.entry(cluster.clone()).or_insert_with(ClusterLog::new)
     }
@@ -394,6 +463,11 @@ impl Log {
 
     /// Stages one change, and the claim that must stand before or after it.
     fn sequence(&mut self, cluster: &ClusterName, change: Change, effects: &mut Vec<Effect>) {
+        if let Names::Single(single) = &self.names
+            && let Some(former) = single.superseded(cluster, &change.key)
+        {
+            self.stage(Record::Freed { served: change.key.clone(), cluster: former }, false, effects);
+        }
         if let Names::Single(single) = &self.names
             && change.kind != ChangeKind::Deleted
             && let (served, NeedsClaim::Yes) = single.name_for(cluster, &change.key)
@@ -558,15 +632,9 @@ impl Log {
             Names::Same(same) => {
                 same.pass(&served, &cluster, marker);
                 let holders = same.get(&served).map_or_else(|| Arc::from([]), names::Shared::holder_names);
-                let what = Sight::Show {
-                    served,
-                    cluster,
-                    key,
-                    kind: ChangeKind::Added,
-                    holders: Some(holders),
-                    content: Content::Kept,
-                };
-                effects.push(Effect { marker, what });
+                let (is_there, kind) = (is_there(&self.clusters)(&cluster), ChangeKind::Added);
+                let shown = Sight::Show { served, cluster, key, kind, holders: Some(holders), content: Content::Kept };
+                effects.push(Effect { marker, what: if is_there { shown } else { Sight::Nothing } });
             }
         }
     }

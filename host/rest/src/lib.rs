@@ -24,6 +24,7 @@ mod table;
 #[cfg(feature = "testing")]
 pub mod testing;
 mod token;
+mod translate;
 mod websocket;
 mod yaml;
 

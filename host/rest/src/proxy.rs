@@ -1,5 +1,7 @@
 //! `/clusters/NAME/…`: the straight way to one member, with every verb and upgrades.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use http::header::{
     CONNECTION, HOST, HeaderMap, HeaderName, HeaderValue, LOCATION, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE,
@@ -8,6 +10,8 @@ use http::header::{
 use http::{Request, Response, StatusCode, Uri, Version};
 use hyper_util::rt::TokioIo;
 use orrery_fleet::{Fleet, Member, SendError, Upgrade};
+use tokio::io::AsyncWriteExt as _;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::body::{Body, full};
@@ -18,13 +22,25 @@ use crate::status::Status;
 const HOP_BY_HOP: [HeaderName; 7] =
     [CONNECTION, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE, TRAILER, TRANSFER_ENCODING, UPGRADE];
 
-/// Passes `request` on to `member` at `path` (with its query), and the answer back. `prefix` is what stands before the
-/// member's own paths at this host; redirects keep it. Connections that are upgraded end at `shutdown`.
+/// Where a part of a member's paths stands at this host.
+#[derive(Clone, Debug)]
+pub(crate) struct Mount {
+    /// What its paths begin with there.
+    pub(crate) there: String,
+    /// What they begin with here.
+    pub(crate) here: String,
+}
+
+/// How long the end of an upgraded connection may take to be told.
+const CLOSE_WAIT: Duration = Duration::from_secs(1);
+
+/// Passes `request` on to `member` at `path` (with its query), and the answer back. Redirects within `mount` lead through
+/// this host. Connections that are upgraded end at `shutdown`.
 pub(crate) async fn forward(
     member: &Member,
     request: Request<Body>,
     path: &str,
-    prefix: &str,
+    mount: &Mount,
     shutdown: &CancellationToken,
 ) -> Result<Response<Body>, Status> {
     let upgrades = wants_upgrade(&request);
@@ -39,7 +55,7 @@ pub(crate) async fn forward(
     *forwarded.headers_mut() = own_headers(parts.headers, upgrades);
     if !upgrades {
         let response = member.send(forwarded).await.map_err(|error| unanswered(&error))?;
-        return Ok(own_answer(response, prefix));
+        return Ok(own_answer(response, mount));
     }
     match (member.upgrade(forwarded).await.map_err(|error| unanswered(&error))?, client) {
         (Upgrade::Switched { response, io }, Some(client)) => {
@@ -53,7 +69,7 @@ pub(crate) async fn forward(
             Ok(answer)
         }
         (Upgrade::Switched { .. }, None) => Err(Status::bad_request("upgrades need HTTP/1.1")),
-        (Upgrade::Refused(response), _) => Ok(own_answer(response, prefix)),
+        (Upgrade::Refused(response), _) => Ok(own_answer(response, mount)),
     }
 }
 
@@ -76,7 +92,7 @@ fn wants_upgrade(request: &Request<Body>) -> bool {
 
 /// The client's headers without what is for this hop, and without what only a proxy that the member trusts may say:
 /// the member takes this host for its client, so a client's word on who it is must not reach it.
-fn own_headers(mut headers: HeaderMap, upgrades: bool) -> HeaderMap {
+pub(crate) fn own_headers(mut headers: HeaderMap, upgrades: bool) -> HeaderMap {
     let named: Vec<HeaderName> = headers
         .get_all(CONNECTION)
         .iter()
@@ -103,25 +119,34 @@ fn says_identity(name: &str) -> bool {
     name.starts_with("x-remote-") || name.starts_with("impersonate-")
 }
 
-fn own_answer(mut response: Response<Body>, prefix: &str) -> Response<Body> {
+fn own_answer(mut response: Response<Body>, mount: &Mount) -> Response<Body> {
     for name in &HOP_BY_HOP {
         response.headers_mut().remove(name);
     }
     *response.version_mut() = Version::HTTP_11;
     let redirects = response.status().is_redirection() || response.status() == StatusCode::CREATED;
-    if let Some(location) =
-        response.headers().get(LOCATION).filter(|_| redirects).and_then(|value| prefixed(value, prefix))
+    if let Some(location) = response.headers().get(LOCATION).filter(|_| redirects).and_then(|value| mount.moved(value))
     {
         response.headers_mut().insert(LOCATION, location);
     }
     response
 }
 
-/// A redirect within the member as one within this host.
-fn prefixed(location: &HeaderValue, prefix: &str) -> Option<HeaderValue> {
-    let uri: Uri = location.to_str().ok()?.parse().ok()?;
-    let path = uri.path_and_query()?.as_str();
-    HeaderValue::from_str(&format!("{prefix}{path}")).ok().filter(|_| path.starts_with('/'))
+// === impl Mount ===
+
+impl Mount {
+    /// All of the member, under `here`.
+    pub(crate) fn whole(here: String) -> Self {
+        Self { there: String::new(), here }
+    }
+
+    /// A redirect within the member as one within this host.
+    fn moved(&self, location: &HeaderValue) -> Option<HeaderValue> {
+        let uri: Uri = location.to_str().ok()?.parse().ok()?;
+        let path = uri.path_and_query()?.as_str().strip_prefix(&self.there)?;
+        let is_within = path.is_empty() || path.starts_with(['/', '?']);
+        HeaderValue::from_str(&format!("{}{path}", self.here)).ok().filter(|_| is_within)
+    }
 }
 
 /// Carries bytes both ways until one side ends, or the host does.
@@ -138,6 +163,8 @@ async fn splice(
         _ = copied => {}
         () = shutdown.cancelled() => {}
     }
+    // Whoever is still there is told that this is the end.
+    let _ = timeout(CLOSE_WAIT, async { tokio::join!(client.shutdown(), member.shutdown()) }).await;
 }
 
 #[cfg(test)]
@@ -181,12 +208,16 @@ mod tests {
     }
 
     #[test]
-    fn a_redirect_keeps_the_prefix() {
-        let moved = |location| {
-            prefixed(&HeaderValue::from_static(location), "/clusters/east")
-                .map(|value| value.to_str().unwrap().to_owned())
+    fn a_redirect_within_the_member_leads_through_this_host() {
+        let moved = |mount: &Mount, location: &'static str| {
+            mount.moved(&HeaderValue::from_static(location)).map(|value| value.to_str().unwrap().to_owned())
         };
-        assert_eq!(moved("/api/v1/x?y=z").as_deref(), Some("/clusters/east/api/v1/x?y=z"));
-        assert_eq!(moved("https://10.0.0.1:6443/api/").as_deref(), Some("/clusters/east/api/"));
+        let whole = Mount::whole("/clusters/east".to_owned());
+        assert_eq!(moved(&whole, "/api/v1/x?y=z").as_deref(), Some("/clusters/east/api/v1/x?y=z"));
+        assert_eq!(moved(&whole, "https://10.0.0.1:6443/api/").as_deref(), Some("/clusters/east/api/"));
+        let part = Mount { there: "/api/pods/web/proxy".to_owned(), here: "/api/pods/web.east/proxy".to_owned() };
+        assert_eq!(moved(&part, "/api/pods/web/proxy/a%2fb").as_deref(), Some("/api/pods/web.east/proxy/a%2fb"));
+        assert_eq!(moved(&part, "/api/pods/web/proxy2"), None);
+        assert_eq!(moved(&part, "/elsewhere"), None);
     }
 }

@@ -143,19 +143,22 @@ fn target_of(method: &Method, encoded: &str, path: &str, query: &Query) -> Targe
         ["apis", group, version] => Target::GroupVersion((*group).to_owned(), (*version).to_owned()),
         ["api", version, rest @ ..] => resource_target(method, "", version, rest, query),
         ["apis", group, version, rest @ ..] => resource_target(method, group, version, rest, query),
-        ["clusters", name, ..] => Target::Cluster((*name).to_owned(), after_segments(encoded, 2)),
+        ["clusters", name, ..] => {
+            let path = after_segments(encoded, 2);
+            Target::Cluster((*name).to_owned(), if path.is_empty() { "/".to_owned() } else { path })
+        }
         ["orrery", "v1", rest @ ..] => Target::Own(rest.join("/")),
         _ => Target::Other,
     }
 }
 
-/// What stands in an encoded path after its first `count` segments, with its leading slash.
-fn after_segments(encoded: &str, count: usize) -> String {
-    let mut rest = encoded.trim_start_matches('/');
+/// What stands in an encoded path after its first `count` segments, with its leading slash; empty where it ends there.
+pub(crate) fn after_segments(encoded: &str, count: usize) -> String {
+    let mut rest = Some(encoded.trim_start_matches('/'));
     for _ in 0..count {
-        rest = rest.split_once('/').map_or("", |(_, rest)| rest);
+        rest = rest.and_then(|rest| rest.split_once('/')).map(|(_, rest)| rest);
     }
-    format!("/{rest}")
+    rest.map(|rest| format!("/{rest}")).unwrap_or_default()
 }
 
 fn resource_target(method: &Method, group: &str, version: &str, parts: &[&str], query: &Query) -> Target {

@@ -93,6 +93,61 @@ impl Status {
         Self::new(StatusCode::NOT_ACCEPTABLE, "NotAcceptable", message)
     }
 
+    /// 409 of a name that is taken.
+    pub(crate) fn already_exists(resource: &GroupResource, name: &str) -> Self {
+        let message = format!("{resource} {name:?} already exists");
+        Self::new(StatusCode::CONFLICT, "AlreadyExists", message).about(resource, name)
+    }
+
+    /// 409 of a write on another state than the current one.
+    pub(crate) fn conflict(resource: &GroupResource, name: &str, why: &str) -> Self {
+        let message = format!("Operation cannot be fulfilled on {resource} {name:?}: {why}");
+        Self::new(StatusCode::CONFLICT, "Conflict", message).about(resource, name)
+    }
+
+    /// 422 of an object that is of this kind.
+    pub(crate) fn invalid(group: &str, kind: &str, name: &str, why: &str) -> Self {
+        let dot = if group.is_empty() { "" } else { "." };
+        let message = format!("{kind}{dot}{group} {name:?} is invalid: {why}");
+        let details = Details {
+            name: name.to_owned(),
+            group: group.to_owned(),
+            kind: kind.to_owned(),
+            causes: vec![Cause { reason: "", message: why.to_owned(), field: "" }],
+            ..Details::default()
+        };
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, "Invalid", message).with(details)
+    }
+
+    /// What a member refused, in its words.
+    pub(crate) fn passed_on(code: StatusCode, message: impl Into<String>) -> Self {
+        let reason = match code {
+            StatusCode::FORBIDDEN => "Forbidden",
+            StatusCode::CONFLICT => "Conflict",
+            StatusCode::UNPROCESSABLE_ENTITY => "Invalid",
+            StatusCode::SERVICE_UNAVAILABLE => "ServiceUnavailable",
+            StatusCode::GATEWAY_TIMEOUT => "Timeout",
+            StatusCode::BAD_REQUEST => "BadRequest",
+            _ => "",
+        };
+        Self::new(code, reason, message)
+    }
+
+    /// It with these causes.
+    pub(crate) fn with_causes(self, causes: Vec<Cause>) -> Self {
+        self.with(Details { causes, ..Details::default() })
+    }
+
+    /// 413 of a body that no API server takes.
+    pub(crate) fn too_large_body(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "RequestEntityTooLarge", message)
+    }
+
+    /// 504 of what may or may not have been done. Clients do not repeat it by themselves.
+    pub(crate) fn timeout(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::GATEWAY_TIMEOUT, "Timeout", message)
+    }
+
     /// 410 without a way to go on.
     pub(crate) fn expired(message: impl Into<String>) -> Self {
         Self::new(StatusCode::GONE, "Expired", message)

@@ -136,6 +136,7 @@ impl Follower {
             store: inner.store.clone(),
             log: leader.shared.log.clone(),
             clusters: RwLock::default(),
+            looks: leader.shared.looks.clone(),
         };
         let label = OfResource { resource: info.gvr.to_string() };
         Self {

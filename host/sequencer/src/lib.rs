@@ -14,7 +14,9 @@ mod resource;
 mod sequencer;
 mod task;
 mod view;
+mod written;
 
 pub use metrics::Metrics;
 pub use resource::{ClusterPhase, ClusterState, LogAtError, Owner, Resource};
 pub use sequencer::{NotReady, Sequencer, Settings, WallClock};
+pub use written::{Looked, Reservation, Told, Written};

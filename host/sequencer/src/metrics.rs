@@ -22,6 +22,7 @@ pub struct Metrics {
     pub(crate) queued: Family<OfResource, Gauge>,
     pub(crate) append_failures: Family<OfResource, Counter>,
     pub(crate) relists: Family<OfResource, Counter>,
+    pub(crate) looks: Family<OfResource, Counter>,
     pub(crate) mismatches: Family<OfResource, Counter>,
     pub(crate) unreadable: Family<OfResource, Counter>,
     pub(crate) rejoins: Family<OfResource, Counter>,
@@ -40,6 +41,7 @@ impl Default for Metrics {
             queued: Family::default(),
             append_failures: Family::default(),
             relists: Family::default(),
+            looks: Family::default(),
             mismatches: Family::default(),
             unreadable: Family::default(),
             rejoins: Family::default(),
@@ -70,6 +72,11 @@ impl Metrics {
             self.append_failures.clone(),
         );
         registry.register("orrery_sequencer_relists", "Lists held against the log while serving", self.relists.clone());
+        registry.register(
+            "orrery_sequencer_looks",
+            "Objects read by themselves for the answer to a write, because their cluster's watch was silent",
+            self.looks.clone(),
+        );
         registry.register(
             "orrery_sequencer_replay_mismatches",
             "Restarts at which a member's history was not the recorded one",

@@ -10,6 +10,8 @@ use orrery_fleet::AwayReason;
 use orrery_markers::{ClusterLog, CorruptLog, Log, Marker, MarkerStore, MemberVersion, StoreError};
 use tokio::time::Instant;
 
+use crate::written::Looks;
+
 /// A resource that is served. A cheap handle.
 #[derive(Clone)]
 pub struct Resource {
@@ -25,6 +27,7 @@ pub(crate) struct Shared {
     /// The log with all that is staged: it may be ahead of what readers see, never behind. Served versions share it.
     pub(crate) log: Arc<RwLock<Log>>,
     pub(crate) clusters: RwLock<BTreeMap<ClusterName, ClusterState>>,
+    pub(crate) looks: Looks,
 }
 
 /// One cluster's part in a resource.
@@ -88,6 +91,11 @@ impl Resource {
     /// What it is.
     pub fn gvr(&self) -> &Gvr {
         &self.shared.gvr
+    }
+
+    /// How its names are made unique over clusters.
+    pub fn naming(&self) -> Naming {
+        self.shared.naming
     }
 
     /// Its cache.
@@ -159,7 +167,7 @@ impl Resource {
         Ok(Log::recover_at(&stored, self.shared.naming, marker)?)
     }
 
-    fn log(&self) -> std::sync::RwLockReadGuard<'_, Log> {
+    pub(crate) fn log(&self) -> std::sync::RwLockReadGuard<'_, Log> {
         self.shared.log.read().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -24,6 +24,7 @@ use crate::metrics::OfResource;
 use crate::resource::{ClusterPhase, Resource, Shared};
 use crate::sequencer::{Inner, naming_of};
 use crate::view::View;
+use crate::written::{Look, Looked, Looks};
 use housekeeping::Housekeeping;
 use ingest::{Ingests, Versions};
 
@@ -107,6 +108,7 @@ struct Task {
     view: View,
     followers: Followers,
     joins: mpsc::Receiver<Join>,
+    looked: mpsc::Receiver<Look>,
     ingests: Ingests,
     /// What the staged records mean, not yet durable.
     waiting: Vec<Apply>,
@@ -126,6 +128,7 @@ impl Task {
         let naming = naming_of(&gvr);
         let (writer, _) = orrery_cache::resource(shape_of(&inner, info), &inner.budget, &inner.cache_metrics);
         let (joining, joins) = mpsc::channel(JOINS_MAX);
+        let (looks, looked) = Looks::new(gvr.clone());
         let (sender, observations) = mpsc::channel(QUEUE_MAX);
         let shared = Shared {
             gvr: gvr.clone(),
@@ -133,6 +136,7 @@ impl Task {
             store: inner.store.clone(),
             log: Arc::new(RwLock::new(Log::new(naming))),
             clusters: RwLock::default(),
+            looks,
         };
         let shared = Arc::new(shared);
         let leader = Leader { shared: shared.clone(), joining };
@@ -144,6 +148,7 @@ impl Task {
             view: View::new(writer),
             followers: Followers::default(),
             joins,
+            looked,
             waiting: Vec::new(),
             expire_before: None,
             has_rewound: false,
@@ -179,6 +184,7 @@ impl Task {
                 }
                 _ = tick.tick() => self.keep_house().await,
                 Some(join) = self.joins.recv() => joining = Some(join),
+                Some(look) = self.looked.recv() => self.look(&look),
                 _ = observations.recv_many(&mut batch, BATCH_MAX) => {
                     self.inner.metrics.queued.get_or_create(&self.label).set(observations.len().try_into().unwrap_or(i64::MAX));
                     for (cluster, observation) in batch.drain(..) {
@@ -227,6 +233,9 @@ impl Task {
         if !self.ingests.has(cluster) {
             return;
         }
+        if !matches!(observation, Observation::Away { .. } | Observation::Stale { .. }) {
+            self.shared.looks.heard(cluster);
+        }
         match observation {
             Observation::Listed { version, identity, objects, why } => {
                 self.listed(cluster, version, identity, &objects, why);
@@ -245,6 +254,20 @@ impl Task {
             Observation::Live => self.set_phase(cluster, ClusterPhase::Live),
             Observation::Changed { .. } | Observation::Progress { .. } | Observation::Resumed { .. } => {}
         }
+    }
+
+    /// Sequences what was read of an object whose cluster's stream is silent. Where a cluster is observed in another
+    /// version, what was read in this one is not its body.
+    fn look(&mut self, Look { cluster, looked }: &Look) {
+        if !self.ingests.has(cluster) || self.ingests.is_elsewhere(cluster) {
+            return;
+        }
+        let bodies = match looked {
+            Looked::There(object) => Some(Bodies::one(object)),
+            Looked::Gone(_) => None,
+        };
+        self.inner.metrics.looks.get_or_create(&self.label).inc();
+        self.stage(bodies.as_ref(), |log, effects| looked.stage(cluster, log, effects));
     }
 
     fn changed(&mut self, cluster: &ClusterName, object: &MemberObject, kind: ChangeKind) {

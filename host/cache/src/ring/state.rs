@@ -3,6 +3,8 @@
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 
 use bytes::Bytes;
+use orrery_api::{ObjectKey, Uid};
+use orrery_markers::MemberVersion;
 
 use super::pack;
 use crate::Object;
@@ -69,6 +71,11 @@ impl State {
             Form::Whole(object) => read(&object.head),
             Form::Packed(packed) => read(&packed.head),
         }
+    }
+
+    /// Whether it is this state of this object.
+    pub(crate) fn is(&self, served: &ObjectKey, uid: &Uid, version: MemberVersion) -> bool {
+        self.with_head(|head| head.served == *served && head.uid() == uid && head.version() == version)
     }
 
     /// The object: decompressed anew where it is compressed.

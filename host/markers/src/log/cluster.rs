@@ -136,6 +136,11 @@ impl ClusterLog {
         self.objects.get(uid).map(|entry| (uid, entry))
     }
 
+    /// The marker of the deletion of the object with this uid, as long as that is remembered.
+    pub fn deleted(&self, uid: &Uid) -> Option<Marker> {
+        self.gone.get(uid).map(|gone| gone.marker)
+    }
+
     pub(crate) fn judge(&self, change: &Change) -> Verdict {
         if let Some(entry) = self.objects.get(&change.uid) {
             if !change.version.is_after(entry.version) {

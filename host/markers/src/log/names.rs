@@ -28,6 +28,17 @@ pub(crate) struct Single {
     claims: HashMap<ObjectKey, Claim>,
     /// What is served under another name than its own.
     renamed: HashMap<(ClusterName, ObjectKey), ObjectKey>,
+    /// Plain names of objects that are being created.
+    reserved: HashMap<ObjectKey, ClusterName>,
+}
+
+/// Why a name cannot be kept for a new object.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// An object of this cluster has it.
+    Living(ClusterName),
+    /// Another object of that name is being created.
+    InFlight,
 }
 
 /// One object's claim to a served name.
@@ -109,7 +120,7 @@ impl Names {
 
 impl Single {
     fn new(qualified_always: bool) -> Self {
-        Self { qualified_always, claims: HashMap::new(), renamed: HashMap::new() }
+        Self { qualified_always, claims: HashMap::new(), renamed: HashMap::new(), reserved: HashMap::new() }
     }
 
     /// The name under which (cluster, key) is or will be served, and whether a claim record must say so first.
@@ -147,8 +158,11 @@ impl Single {
     }
 
     pub(crate) fn free(&mut self, served: &ObjectKey) {
-        if let Some(claim) = self.claims.remove(served) {
-            self.renamed.remove(&(claim.cluster, claim.key));
+        let Some(claim) = self.claims.remove(served) else { return };
+        let object = (claim.cluster, claim.key);
+        // The same key may have come back under another name meanwhile.
+        if self.renamed.get(&object) == Some(served) {
+            self.renamed.remove(&object);
         }
     }
 
@@ -169,8 +183,33 @@ impl Single {
         self.claims.iter()
     }
 
+    pub(super) fn reserve(&mut self, key: &ObjectKey, cluster: &ClusterName) -> Result<(), Taken> {
+        if self.reserved.contains_key(key) {
+            return Err(Taken::InFlight);
+        }
+        match self.claims.get(key).filter(|claim| claim.gone.is_none()) {
+            Some(claim) => Err(Taken::Living(claim.cluster.clone())),
+            None => {
+                self.reserved.insert(key.clone(), cluster.clone());
+                Ok(())
+            }
+        }
+    }
+
+    pub(super) fn release(&mut self, key: &ObjectKey) {
+        self.reserved.remove(key);
+    }
+
+    /// Whose claim to `key`, left of an object that is gone, ends because the name was reserved for `cluster`'s.
+    pub(super) fn superseded(&self, cluster: &ClusterName, key: &ObjectKey) -> Option<ClusterName> {
+        let claim = self.claims.get(key).filter(|_| self.reserved.get(key) == Some(cluster))?;
+        let is_own = claim.cluster == *cluster && claim.key == *key;
+        (!is_own && claim.gone.is_some()).then(|| claim.cluster.clone())
+    }
+
     fn free_for(&self, served: &ObjectKey, cluster: &ClusterName, key: &ObjectKey) -> bool {
-        self.claims.get(served).is_none_or(|claim| claim.cluster == *cluster && claim.key == *key)
+        let is_reserved = self.reserved.get(served).is_some_and(|own| own != cluster || key != served);
+        !is_reserved && self.claims.get(served).is_none_or(|claim| claim.cluster == *cluster && claim.key == *key)
     }
 
     fn qualified(&self, cluster: &ClusterName, key: &ObjectKey) -> ObjectKey {
@@ -230,12 +269,14 @@ impl Same {
     }
 
     /// Names whose shown object is gone, or of a cluster that is not there, each with the holder that it passes to: the
-    /// first that is there, if possible one that is not on its way out.
+    /// first that is there, if possible one that is not on its way out. What is gone passes to one that is away where no
+    /// other is left: nobody sees it, and whoever asks for the name is told whose it is.
     pub(crate) fn to_pass_on(&self, is_there: impl Fn(&ClusterName) -> bool) -> Vec<(ObjectKey, ClusterName)> {
         let next = |name: &Shared| {
+            let holders = || name.holders.iter().map(|holder| &holder.cluster);
             let lasting = name.successor(&is_there);
-            lasting
-                .or_else(|| name.holders.iter().map(|holder| &holder.cluster).find(|holder| is_there(holder)).cloned())
+            let there = lasting.or_else(|| holders().find(|holder| is_there(holder)).cloned());
+            there.or_else(|| holders().next().filter(|_| name.shows_a_ghost()).cloned())
         };
         let unseen = |name: &Shared| name.shows_a_ghost() || name.shown.as_ref().is_some_and(|shown| !is_there(shown));
         self.names
@@ -341,6 +382,13 @@ impl Shared {
     /// The names of the holders, in their order.
     pub(crate) fn holder_names(&self) -> Arc<[ClusterName]> {
         self.holders.iter().map(|holder| holder.cluster.clone()).collect()
+    }
+
+    /// The names of the holders, that of the one which is shown first.
+    pub(super) fn shown_first(&self) -> Vec<ClusterName> {
+        let mut names: Vec<_> = self.holders.iter().map(|holder| holder.cluster.clone()).collect();
+        names.sort_by_key(|name| self.shown.as_ref() != Some(name));
+        names
     }
 
     fn holds(&self, cluster: &ClusterName) -> bool {

@@ -200,6 +200,57 @@ fn a_name_shown_from_a_cluster_that_is_away_passes_to_one_that_is_there() {
 }
 
 #[test]
+fn a_last_state_that_nobody_has_any_more_is_the_name_of_the_holder_that_is_away() {
+    let mut log = joined(Naming::Same, &["east", "west"]);
+    sees(&mut log, "east", change("web", "1", 11, ChangeKind::Added));
+    sees(&mut log, "west", Change { terminating: true, ..change("web", "2", 11, ChangeKind::Added) });
+    sees(&mut log, "east", change("web", "1", 12, ChangeKind::Deleted));
+    log.away(&cluster("west"), &mut Vec::new());
+    let mut effects = Vec::new();
+    log.pass_on(|_| false, &mut effects);
+    assert_eq!(effects.iter().map(|effect| sight(&effect.what)).collect::<Vec<_>>(), ["nothing"]);
+    assert_eq!(log.owner(&key("web")), Some((cluster("west"), key("web"))));
+}
+
+#[test]
+fn what_was_looked_at_is_sequenced_once_and_leaves_the_clock_where_the_stream_is() {
+    let mut log = joined(Naming::Unique, &["east"]);
+    sees(&mut log, "east", change("web", "1", 11, ChangeKind::Added));
+    let clock = log.cluster(&cluster("east")).unwrap().clock();
+    let mut looked = |change| {
+        let mut effects = Vec::new();
+        log.looked(&cluster("east"), change, &mut effects);
+        effects.iter().map(|effect| sight(&effect.what)).collect::<Vec<_>>()
+    };
+    let seen = change("web", "1", 20, ChangeKind::Modified);
+    assert_eq!(looked(seen.clone()), ["nothing", "Modified a/web from east Changed"]);
+    assert_eq!(looked(seen.clone()), [""; 0]);
+    assert_eq!(looked(change("db", "2", 15, ChangeKind::Modified)), ["nothing", "Added a/db from east Changed"]);
+    let mut effects = Vec::new();
+    log.lost(&cluster("east"), &Uid::new("2"), &mut effects);
+    assert_eq!(effects.iter().map(|effect| sight(&effect.what)).collect::<Vec<_>>(), ["nothing", "Deleted a/db"]);
+    assert_eq!(log.cluster(&cluster("east")).unwrap().clock(), clock);
+    assert_eq!(sees(&mut log, "east", seen), [""; 0], "the stream brings it later");
+    assert_eq!(sees(&mut log, "east", change("db", "2", 15, ChangeKind::Added)), [""; 0]);
+}
+
+#[test]
+fn a_reserved_name_is_its_clusters_even_where_the_deletion_of_anothers_is_remembered() {
+    let mut log = joined(Naming::Unique, &["east", "west"]);
+    sees(&mut log, "east", change("web", "1", 11, ChangeKind::Added));
+    assert_eq!(log.reserve(&key("web"), &cluster("west")), Err(Taken::Living(cluster("east"))));
+    sees(&mut log, "east", change("web", "1", 12, ChangeKind::Deleted));
+    assert_eq!(log.reserve(&key("web"), &cluster("west")), Ok(()));
+    assert_eq!(log.reserve(&key("web"), &cluster("east")), Err(Taken::InFlight));
+    let other = sees(&mut log, "east", change("web", "2", 13, ChangeKind::Added));
+    assert_eq!(other.last().unwrap(), "+2 Added a/web.east from east Changed", "it was quicker, and the name is taken");
+    let own = sees(&mut log, "west", change("web", "3", 11, ChangeKind::Added));
+    assert_eq!(own, ["+1 Added a/web from west Changed"]);
+    log.release(&key("web"));
+    assert_eq!(log.reserve(&key("web"), &cluster("west")), Err(Taken::Living(cluster("west"))));
+}
+
+#[test]
 fn a_log_read_back_refuses_a_gap_and_a_marker_that_goes_back() {
     let mut log = joined(Naming::Unique, &["east"]);
     let mut segments = log.pack(UnixMicros(1000));

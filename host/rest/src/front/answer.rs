@@ -13,6 +13,7 @@ use orrery_auth::Identity;
 
 use super::Service;
 use super::admission::Class;
+use super::resource::connect::is_stream;
 use super::tracked::tracked;
 use crate::body::{Body, BodyError, Encoding, refusal, text};
 use crate::health::Probe;
@@ -159,7 +160,8 @@ fn is_watch(info: &RequestInfo) -> bool {
 /// Watches, logs that are followed, and all that goes straight to a member may last.
 fn class(info: &RequestInfo) -> Class {
     match &info.target {
-        Target::Resource(asked) if asked.verb == Verb::Watch || asked.subresource.is_some() => Class::Long,
+        Target::Resource(asked) if asked.verb == Verb::Watch => Class::Long,
+        Target::Resource(asked) if asked.subresource.as_ref().is_some_and(is_stream) => Class::Long,
         Target::Cluster(..) => Class::Long,
         _ if matches!(info.method, Method::GET | Method::HEAD | Method::OPTIONS) => Class::Read,
         _ => Class::Write,

@@ -18,7 +18,7 @@ use super::Service;
 use super::paths::not_found;
 use crate::body::{Body, full};
 use crate::openapi::{Index, Served, ranked, ranked_whole};
-use crate::proxy;
+use crate::proxy::{self, Mount};
 use crate::request::RequestInfo;
 use crate::status::Status;
 
@@ -113,7 +113,8 @@ impl Service {
         for member in members.filter(|member| member.health() == Health::Reachable) {
             let mut request = Request::new(full(""));
             *request.headers_mut() = headers.clone();
-            let forwarded = proxy::forward(member, request, &path, "", &self.shutdown);
+            let here = Mount::whole(String::new());
+            let forwarded = proxy::forward(member, request, &path, &here, &self.shutdown);
             let late = || Status::unavailable(format!("cluster {} did not answer in time", member.name()), 1);
             match timeout(DOCUMENT_WAIT, forwarded).await.unwrap_or_else(|_| Err(late())) {
                 Ok(response) if !response.status().is_server_error() => return Ok(response),

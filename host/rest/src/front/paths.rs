@@ -11,7 +11,7 @@ use super::Service;
 use crate::body::{Body, Encoding, json, text};
 use crate::discovery::{Documents, Entry};
 use crate::health::Check;
-use crate::proxy;
+use crate::proxy::{self, Mount};
 use crate::request::{RequestInfo, Target};
 use crate::status::Status;
 
@@ -87,7 +87,7 @@ impl Service {
         };
         let query = info.query.raw();
         let path = if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") };
-        proxy::forward(member, request, &path, &format!("/clusters/{name}"), &self.shutdown).await
+        proxy::forward(member, request, &path, &Mount::whole(format!("/clusters/{name}")), &self.shutdown).await
     }
 
     async fn other(

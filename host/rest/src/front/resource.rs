@@ -1,11 +1,13 @@
 //! Requests on resources: LIST and WATCH from the cache, GET with a look at the member, and what is not served here.
 
+pub(super) mod connect;
 mod definitions;
 mod get;
 mod live;
 mod printers;
 mod references;
 mod subresource;
+mod write;
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
@@ -31,6 +33,7 @@ use crate::request::{RequestInfo, ResourceRequest, Verb};
 use crate::status::Status;
 use crate::websocket::{self, Handshake};
 
+use connect::is_stream;
 pub(super) use definitions::Selectable;
 pub(super) use printers::Printers;
 
@@ -49,6 +52,9 @@ impl Service {
         let Some(served) = documents.catalog.find(&asked.gvr).filter(|served| fits(asked, served)) else {
             return self.absent(&asked.gvr.group);
         };
+        if let Some(subresource) = asked.subresource.as_ref().filter(|sub| served.is_observable() && is_stream(sub)) {
+            return self.connect(info, asked, served, subresource, request).await;
+        }
         match (asked.verb, &asked.subresource) {
             (Verb::List, None) if served.is_observable() => self.list(info, asked, request.headers(), encoding).await,
             (Verb::Watch, None) if served.is_observable() => self.watch(info, asked, request).await,
@@ -63,7 +69,8 @@ impl Service {
             (Verb::Get, Some(subresource)) if served.is_observable() => {
                 self.get_subresource(info, asked, served, subresource, request, encoding).await
             }
-            _ => Err(not_here(asked, served)),
+            (Verb::Get | Verb::List | Verb::Watch | Verb::Other, _) => Err(not_here(asked, served)),
+            _ => self.write(info, asked, served, request, encoding).await,
         }
     }
 

@@ -3,9 +3,10 @@
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
+use std::thread;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
@@ -13,7 +14,7 @@ use signal_hook::iterator::Signals;
 use super::say;
 use crate::cluster::{Cluster, ClusterSpec, start_all};
 use crate::console::{ConsoleStep, console_steps};
-use crate::host::{Host, HostSpec};
+use crate::host::{Host, HostSpec, Profile, binary};
 use crate::printed::printed_as_written;
 use crate::process::Program;
 use crate::toolchain::progress;
@@ -63,7 +64,10 @@ impl Demo {
 
 impl Stage {
     fn set() -> Result<Self> {
+        // Both take minutes where nothing is built yet, and neither keeps two cores busy all the time.
+        let building = thread::spawn(|| binary(Profile::Dev));
         let clusters = progress("starting clusters east and west", demo_clusters)?;
+        building.join().map_err(|_| anyhow!("building the host panicked"))??;
         let host = progress("starting the host", || HostSpec::new().member(&clusters[0]).member(&clusters[1]).start())?;
         let mut stage = Self { clusters, host, path: env::var_os("PATH").unwrap_or_default() };
         let dirs: Vec<PathBuf> = stage.tools().into_iter().chain(env::split_paths(&stage.path)).collect();

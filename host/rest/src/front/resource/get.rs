@@ -3,7 +3,7 @@ use std::time::{Duration, SystemTime};
 use http::header::{ACCEPT, HeaderMap, HeaderValue, WARNING};
 use http::{Request, Response, StatusCode};
 use http_body_util::{BodyExt as _, Limited};
-use orrery_api::{ClusterName, ObjectKey, Uid};
+use orrery_api::{ClusterName, Gvr, ObjectKey, Uid};
 use orrery_cache::Object;
 use orrery_fleet::{Health, Member};
 use orrery_markers::MemberVersion;
@@ -30,7 +30,7 @@ const ANSWER_BYTES_MAX: usize = 64 << 20;
 const METADATA_ONLY: &str = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json";
 
 /// What a look at the member told about an object.
-enum Look {
+pub(super) enum Look {
     /// It is there, in this version.
     There { uid: Uid, version: MemberVersion },
     /// It is not there.
@@ -151,7 +151,7 @@ impl Service {
     }
 }
 
-async fn look_at(member: &Member, path: &str) -> Look {
+pub(super) async fn look_at(member: &Member, path: &str) -> Look {
     match fetch(member, path, METADATA_ONLY).await {
         Ok((StatusCode::OK, bytes)) => match serde_json::from_slice::<Seen>(&bytes) {
             Ok(Seen { metadata }) => match MemberVersion::parse(&metadata.resource_version) {
@@ -182,10 +182,14 @@ pub(super) async fn fetch(
 }
 
 pub(super) fn path_of(asked: &ResourceRequest, key: &ObjectKey) -> String {
+    path_in(&asked.gvr, key)
+}
+
+pub(super) fn path_in(gvr: &Gvr, key: &ObjectKey) -> String {
     use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
     // Names may hold what a path may not, as those of RBAC objects (`system:node`).
     let name = utf8_percent_encode(&key.name, NON_ALPHANUMERIC);
-    format!("{}/{name}", asked.gvr.path_in(&key.namespace))
+    format!("{}/{name}", gvr.path_in(&key.namespace))
 }
 
 fn object_answer(found: &Found, rendering: &Rendering, encoding: Encoding) -> Response<Body> {
@@ -214,8 +218,6 @@ pub(super) fn add_warning(response: &mut Response<Body>, text: Option<&str>) {
 
 #[cfg(test)]
 mod tests {
-    use orrery_api::Gvr;
-
     use super::*;
     use crate::request::Verb;
 

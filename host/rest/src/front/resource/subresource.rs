@@ -31,7 +31,6 @@ impl Service {
         }
         match &*known.name {
             "scale" => self.scale(info, asked, accepted(request.headers())?.encoding(encoding)).await,
-            "log" => self.log(info, asked, request).await,
             _ => Err(not_here(asked, served)),
         }
     }
@@ -64,21 +63,6 @@ impl Service {
         Ok(response)
     }
 
-    /// A log streams from the member as long as it lasts.
-    async fn log(
-        &self,
-        info: &RequestInfo,
-        asked: &ResourceRequest,
-        request: Request<Body>,
-    ) -> Result<Response<Body>, Status> {
-        let resource = self.begun(asked).await?;
-        let found = self.find(info, asked, &resource).await?;
-        let member = self.holder_of(&found)?;
-        let query = info.query.raw();
-        let separator = if query.is_empty() { "" } else { "?" };
-        let path = format!("{}/log{separator}{query}", path_of(asked, &found.key));
-        proxy::forward(&member, request, &path, &format!("/clusters/{}", member.name()), &self.shutdown).await
-    }
     /// The member that holds what was found.
     fn holder_of(&self, found: &Found) -> Result<Member, Status> {
         let member = self.front.fleet.member(&found.member);

@@ -1,0 +1,233 @@
+use super::*;
+
+const MARKER: u64 = 1_700_000_000_000_001;
+
+fn border<'a>(cluster: &'a ClusterName) -> Border<'a> {
+    Border {
+        stamp: Stamp::Label,
+        cluster,
+        served: "web.east",
+        name: "web",
+        versions: Versions::Of(Some((Marker::new(MARKER).unwrap(), MemberVersion::from_number(7)))),
+        own: Own::default(),
+        owners: &[],
+    }
+}
+
+fn east() -> ClusterName {
+    ClusterName::new("east").unwrap()
+}
+
+fn inward(json: &str, shape: Shape) -> Result<String, Refused> {
+    let east = east();
+    let (bytes, syntax) = Document::new(json.into(), Syntax::Json, shape).inward(&border(&east))?;
+    assert_eq!(syntax, Syntax::Json);
+    Ok(String::from_utf8(bytes).unwrap())
+}
+
+fn patched(json: &str) -> Result<String, Refused> {
+    let east = east();
+    let patch = JsonPatch::parse(json.as_bytes()).unwrap().inward(&border(&east))?;
+    Ok(String::from_utf8(patch.to_bytes()).unwrap())
+}
+
+#[test]
+fn an_object_goes_in_with_the_members_name_and_version_and_without_the_stamp() {
+    let body = format!(
+        r#"{{"kind":"Pod","metadata":{{"name":"web.east","resourceVersion":"{MARKER}","labels":{{"a":"b","orrery.dev/cluster":"east"}},"annotations":{{"orrery.dev/cluster":"east","orrery.dev/clusters":"x"}}}},"spec":{{"x":1.0,"x":2}}}}"#
+    );
+    let expected =
+        r#"{"kind":"Pod","metadata":{"name":"web","resourceVersion":"7","labels":{"a":"b"}},"spec":{"x":1.0,"x":2}}"#;
+    assert_eq!(inward(&body, Shape::Object).unwrap(), expected);
+}
+
+#[test]
+fn what_says_nothing_that_is_translated_goes_in_as_it_came() {
+    for body in [
+        r#"{ "metadata" : { "name" : "other", "labels" : null } }"#,
+        r#"{"metadata":{"resourceVersion":"0"}}"#,
+        r#"{"metadata":{"resourceVersion":""}}"#,
+        r#"{"metadata":[1]}"#,
+        "[1]",
+        "{",
+        "",
+    ] {
+        assert_eq!(inward(body, Shape::Object).unwrap(), body);
+    }
+}
+
+#[test]
+fn a_version_that_is_not_the_current_one_is_a_conflict_wherever_it_stands() {
+    for version in ["7", "1", "x", "1700000000000002"] {
+        let metadata = format!(r#"{{"resourceVersion":"{version}"}}"#);
+        let object = inward(&format!(r#"{{"metadata":{metadata}}}"#), Shape::Object);
+        let deletion = inward(&format!(r#"{{"preconditions":{metadata}}}"#), Shape::Deletion);
+        let eviction = inward(&format!(r#"{{"deleteOptions":{{"preconditions":{metadata}}}}}"#), Shape::Eviction);
+        let patch = patched(&format!(r#"[{{"op":"test","path":"/metadata/resourceVersion","value":"{version}"}}]"#));
+        assert_eq!([object, deletion, eviction, patch], [const { Err(Refused::Conflict) }; 4], "{version}");
+    }
+}
+
+#[test]
+fn preconditions_of_deletions_and_evictions_are_translated() {
+    let options = format!(r#"{{"preconditions":{{"uid":"u","resourceVersion":"{MARKER}"}}}}"#);
+    let expected = r#"{"preconditions":{"uid":"u","resourceVersion":"7"}}"#;
+    assert_eq!(inward(&options, Shape::Deletion).unwrap(), expected);
+    let eviction = format!(r#"{{"metadata":{{"name":"web.east"}},"deleteOptions":{options}}}"#);
+    let expected = format!(r#"{{"metadata":{{"name":"web"}},"deleteOptions":{expected}}}"#);
+    assert_eq!(inward(&eviction, Shape::Eviction).unwrap(), expected);
+}
+
+#[test]
+fn what_goes_to_one_more_holder_of_a_name_says_nothing_of_version_and_uid() {
+    let east = east();
+    let border = Border { versions: Versions::Dropped, served: "", name: "made", ..border(&east) };
+    let other = |body: &str, shape| {
+        let (bytes, _) = Document::new(body.into(), Syntax::Json, shape).inward(&border).unwrap();
+        String::from_utf8(bytes).unwrap()
+    };
+    let generated = r#"{"metadata":{"generateName":"m","resourceVersion":"5"}}"#;
+    let expected = r#"{"metadata":{"generateName":"m","resourceVersion":"","name":"made"}}"#;
+    assert_eq!(other(generated, Shape::Object), expected);
+    assert_eq!(other(r#"{"a":1,"preconditions":{"uid":"u","resourceVersion":"5"}}"#, Shape::Deletion), r#"{"a":1}"#);
+    let patch = br#"[{"op":"test","path":"/metadata/resourceVersion","value":"5"},{"op":"remove","path":"/a"}]"#;
+    let patch = JsonPatch::parse(patch).unwrap().inward(&border).unwrap();
+    assert_eq!(String::from_utf8(patch.to_bytes()).unwrap(), r#"[{"op":"remove","path":"/a"}]"#);
+}
+
+#[test]
+fn a_stamp_that_names_another_cluster_is_refused_and_its_removal_means_nothing() {
+    let refused = inward(r#"{"metadata":{"labels":{"orrery.dev/cluster":"west"}}}"#, Shape::Object).unwrap_err();
+    assert!(matches!(&refused, Refused::OtherCluster { value, .. } if value == "west"), "{refused}");
+    assert_eq!(
+        refused.to_string(),
+        "metadata.labels[orrery.dev/cluster]: \"west\" is another cluster than east, which holds the object; objects do \
+         not move"
+    );
+    let removal = r#"{"metadata":{"labels":{"orrery.dev/cluster":null,"a":null}}}"#;
+    assert_eq!(inward(removal, Shape::Object).unwrap(), r#"{"metadata":{"labels":{"a":null}}}"#);
+}
+
+#[test]
+fn what_the_members_object_has_under_the_stamps_keys_survives_its_replacement() {
+    let east = east();
+    let object = r#"{"metadata":{"labels":{"orrery.dev/cluster":"mine","a":"b"},"annotations":{"x":"y"}}}"#;
+    let own = Own::of(object, Stamp::Label);
+    assert_eq!(own.labels, [("orrery.dev/cluster".to_owned(), "mine".to_owned())]);
+    let border = Border { own, ..border(&east) };
+    let replaced = |body: &str| {
+        let document = Document::new(body.into(), Syntax::Json, Shape::Object);
+        String::from_utf8(document.inward(&border).unwrap().0).unwrap()
+    };
+    for (body, expected) in [
+        (
+            r#"{"metadata":{"labels":{"a":"c","orrery.dev/cluster":"east"}}}"#,
+            r#"{"metadata":{"labels":{"a":"c","orrery.dev/cluster":"mine"}}}"#,
+        ),
+        (r#"{"metadata":{"name":"x"}}"#, r#"{"metadata":{"name":"x","labels":{"orrery.dev/cluster":"mine"}}}"#),
+    ] {
+        assert_eq!(replaced(body), expected);
+    }
+}
+
+#[test]
+fn the_manifest_that_was_last_applied_goes_in_with_the_members_name() {
+    let manifest = r#"{"kind":"Pod","metadata":{"labels":{"orrery.dev/cluster":"east"},"name":"web.east"}}"#;
+    let body = serde_json::json!({"metadata": {"annotations": {LAST_APPLIED: format!("{manifest}\n")}}}).to_string();
+    let inward = inward(&body, Shape::Object).unwrap();
+    let inward: serde_json::Value = serde_json::from_str(&inward).unwrap();
+    assert_eq!(
+        inward["metadata"]["annotations"][LAST_APPLIED],
+        "{\"kind\":\"Pod\",\"metadata\":{\"labels\":{},\"name\":\"web\"}}\n"
+    );
+}
+
+#[test]
+fn json_patches_are_translated_step_by_step() {
+    for (patch, expected) in [
+        (
+            format!(r#"[{{"op":"replace","path":"/metadata/resourceVersion","value":"{MARKER}"}}]"#),
+            r#"[{"op":"replace","path":"/metadata/resourceVersion","value":"7"}]"#,
+        ),
+        (
+            r#"[{"op":"test","path":"/metadata/name","value":"web.east"},{"op":"remove","path":"/spec/x"}]"#.to_owned(),
+            r#"[{"op":"test","path":"/metadata/name","value":"web"},{"op":"remove","path":"/spec/x"}]"#,
+        ),
+        (
+            r#"[{"op":"test","path":"/metadata/labels/orrery.dev~1cluster","value":"east"},
+                {"op":"remove","path":"/metadata/annotations/orrery.dev~1cluster"},
+                {"op":"add","path":"/metadata/labels/orrery.dev~1cluster","value":"east"}]"#
+                .to_owned(),
+            "[]",
+        ),
+        (
+            r#"[{"op":"replace","path":"/metadata/labels","value":{"orrery.dev/cluster":"east","a":"b"}}]"#.to_owned(),
+            r#"[{"op":"replace","path":"/metadata/labels","value":{"a":"b"}}]"#,
+        ),
+        (
+            r#"[{"op":"replace","path":"/metadata","value":{"name":"web.east"}},{"op":"copy","from":"/a","path":"/b"}]"#
+                .to_owned(),
+            r#"[{"op":"replace","path":"/metadata","value":{"name":"web"}},{"op":"copy","path":"/b","from":"/a"}]"#,
+        ),
+    ] {
+        assert_eq!(patched(&patch).unwrap(), expected);
+    }
+    let test = r#"[{"op":"test","path":"/metadata/labels/orrery.dev~1cluster","value":"west"}]"#;
+    assert!(matches!(patched(test), Err(Refused::TestFailed(_))));
+    let other = r#"[{"op":"add","path":"/metadata/labels/orrery.dev~1cluster","value":"west"}]"#;
+    assert!(matches!(patched(other), Err(Refused::OtherCluster { .. })));
+}
+
+#[test]
+fn a_patch_into_a_map_that_only_the_stamp_makes_is_given_that_map() {
+    let patch = JsonPatch::parse(br#"[{"op":"add","path":"/metadata/labels/a","value":"b"}]"#).unwrap();
+    assert!(patch.enters(Pairs::Labels) && !patch.enters(Pairs::Annotations));
+    assert_eq!(
+        String::from_utf8(patch.with_map(Pairs::Labels).to_bytes()).unwrap(),
+        r#"[{"op":"test","path":"/metadata/labels","value":null},{"op":"add","path":"/metadata/labels","value":{}},{"op":"add","path":"/metadata/labels/a","value":"b"}]"#
+    );
+}
+
+#[test]
+fn yaml_is_read_for_its_facts_and_stays_yaml_where_nothing_is_translated() {
+    let east = east();
+    let yaml = "metadata:\n  name: db # a comment\n  labels: {a: b}\n";
+    let document = Document::new(yaml.into(), Syntax::Yaml, Shape::Object);
+    assert_eq!(document.facts().name, "db");
+    assert_eq!(document.inward(&border(&east)).unwrap(), (yaml.into(), Syntax::Yaml));
+    let yaml = "metadata:\n  name: web.east\n";
+    let (bytes, syntax) = Document::new(yaml.into(), Syntax::Yaml, Shape::Object).inward(&border(&east)).unwrap();
+    assert_eq!((String::from_utf8(bytes).unwrap().as_str(), syntax), (r#"{"metadata":{"name":"web"}}"#, Syntax::Json));
+}
+
+/// A protobuf field that holds bytes.
+fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
+    [&[number << 3 | 2, u8::try_from(bytes.len()).unwrap()], bytes].concat()
+}
+
+fn enveloped(object: &[u8]) -> Vec<u8> {
+    [b"k8s\0".as_slice(), &field(1, &field(2, b"Pod")), &field(2, object)].concat()
+}
+
+#[test]
+fn protobuf_is_translated_without_its_schema() {
+    let east = east();
+    let entry = |key: &str, value: &str| field(11, &[field(1, key.as_bytes()), field(2, value.as_bytes())].concat());
+    let object = |name: &str, version: &str, stamp: &[u8]| {
+        let labels = [entry("a", "b"), stamp.to_vec()].concat();
+        let metadata = [field(1, name.as_bytes()), vec![7 << 3, 5], field(6, version.as_bytes()), labels].concat();
+        enveloped(&[field(1, &metadata), field(9, b"spec")].concat())
+    };
+    let sent = object("web.east", &MARKER.to_string(), &entry("orrery.dev/cluster", "east"));
+    let document = Document::new(sent, Syntax::Protobuf, Shape::Object);
+    let facts = document.facts();
+    assert_eq!((facts.name.as_str(), facts.labels.len()), ("web.east", 2));
+    assert_eq!(document.inward(&border(&east)).unwrap(), (object("web", "7", &[]), Syntax::Protobuf));
+
+    let options = |version: &str| enveloped(&field(2, &[field(1, b"u"), field(2, version.as_bytes())].concat()));
+    let deletion = |version: &str| Document::new(options(version), Syntax::Protobuf, Shape::Deletion);
+    assert_eq!(deletion(&MARKER.to_string()).inward(&border(&east)).unwrap().0, options("7"));
+    assert_eq!(deletion("8").inward(&border(&east)), Err(Refused::Conflict));
+    let garbage = Document::new(b"k8s\0\xff\xff".to_vec(), Syntax::Protobuf, Shape::Object);
+    assert!(matches!(garbage.inward(&border(&east)), Err(Refused::Malformed(_))));
+}

@@ -1,0 +1,289 @@
+//! Writes through the host: each goes to the member that holds the object, and its answer says what watches show.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use orrery_harness::{Client, Cluster, ClusterSpec, Host, HostSpec, Lines, Response, eventually, start_all};
+use orrery_real::{Kind, config_map, warnings};
+use serde_json::{Value, json};
+
+const SOON: Duration = Duration::from_secs(20);
+const JSON: (&str, &str) = ("content-type", "application/json");
+const MERGE: (&str, &str) = ("content-type", "application/merge-patch+json");
+const JSON_PATCH: (&str, &str) = ("content-type", "application/json-patch+json");
+const APPLY: (&str, &str) = ("content-type", "application/apply-patch+yaml");
+
+/// Two members and the host over them.
+fn two() -> Result<([Cluster; 2], Host)> {
+    let clusters = start_all(["east", "west"].map(ClusterSpec::bare))?;
+    let host = HostSpec::new().member(&clusters[0]).member(&clusters[1]).start()?;
+    Ok((clusters, host))
+}
+
+fn maps() -> &'static str {
+    Kind::ConfigMaps.in_default()
+}
+
+/// A ConfigMap that is to be made in `cluster`.
+fn map_in(cluster: &str, name: &str) -> Value {
+    json!({"metadata": {"name": name, "labels": {"orrery.dev/cluster": cluster}}, "data": {"value": "0"}})
+}
+
+fn send(client: &Client, method: &str, path: &str, kind: (&str, &str), body: &Value) -> Result<Response> {
+    client.send(method, path, &[kind], body.to_string().as_bytes())
+}
+
+/// A write that every cluster takes.
+fn written(client: &Client, method: &str, path: &str, kind: (&str, &str), body: &Value) -> Result<Value> {
+    let answer = send(client, method, path, kind, body)?;
+    ensure!(warnings(&answer).is_empty(), "{method} {path}: {:?}", warnings(&answer));
+    answer.success()
+}
+
+fn version(object: &Value) -> &str {
+    object["metadata"]["resourceVersion"].as_str().unwrap_or_default()
+}
+
+fn watch(client: &Client, path: &str) -> Result<Lines> {
+    let head = client.json(path)?;
+    client.lines(&format!("{path}?watch=true&resourceVersion={}", version(&head)))
+}
+
+fn next(watch: &mut Lines) -> Result<Value> {
+    watch.next_json()?.context("the watch ended")
+}
+
+#[test]
+fn the_answer_to_a_write_has_the_version_under_which_watches_show_it() -> Result<()> {
+    let (clusters, host) = two()?;
+    let (client, east) = (host.client()?, clusters[0].client()?);
+    let mut events = watch(&client, maps())?;
+    let path = config_map("a");
+    let mut seen = |what: &str, kind: &str, answer: &Value| -> Result<()> {
+        let event = next(&mut events)?;
+        ensure!(
+            event["type"] == kind && version(&event["object"]) == version(answer),
+            "{what}: {event} is not {answer}"
+        );
+        let read = client.get(&path)?;
+        if kind != "DELETED" {
+            ensure!(read.success()? == *answer, "{what}: a GET is not what was answered: {answer}");
+        }
+        Ok(())
+    };
+    let created = client.create(maps(), &map_in("east", "a"))?;
+    ensure!(created["metadata"]["labels"]["orrery.dev/cluster"] == "east", "{created}");
+    let there = east.json(&path)?;
+    ensure!(there["metadata"].get("labels").is_none(), "the stamp was written: {there}");
+    seen("create", "ADDED", &created)?;
+
+    let mut replaced = created.clone();
+    replaced["data"]["value"] = "1".into();
+    let answer = written(&client, "PUT", &path, JSON, &replaced)?;
+    seen("update", "MODIFIED", &answer)?;
+    let stale = send(&client, "PUT", &path, JSON, &replaced)?;
+    ensure!(stale.status == 409 && stale.text().contains("\"reason\":\"Conflict\""), "{}", stale.text());
+    let theirs = json!({"metadata": {"resourceVersion": version(&east.json(&path)?)}, "data": {"value": "x"}});
+    ensure!(send(&client, "PATCH", &path, MERGE, &theirs)?.status == 409, "a member's version was taken");
+
+    let lock = json!({"metadata": {"resourceVersion": version(&answer)}, "data": {"value": "2"}});
+    let answer = written(&client, "PATCH", &path, MERGE, &lock)?;
+    seen("merge patch", "MODIFIED", &answer)?;
+    let unchanged = written(&client, "PATCH", &path, MERGE, &json!({"data": {"value": "2"}}))?;
+    ensure!(version(&unchanged) == version(&answer), "a write that changed nothing has another version: {unchanged}");
+    let tried = written(&client, "PATCH", &format!("{path}?dryRun=All"), MERGE, &json!({"data": {"value": "9"}}))?;
+    ensure!(version(&tried) == version(&answer) && tried["data"]["value"] == "9", "{tried}");
+
+    let steps = json!([
+        {"op": "test", "path": "/metadata/resourceVersion", "value": version(&answer)},
+        {"op": "add", "path": "/metadata/labels/x", "value": "y"}
+    ]);
+    let answer = written(&client, "PATCH", &path, JSON_PATCH, &steps)?;
+    ensure!(answer["metadata"]["labels"]["x"] == "y", "{answer}");
+    seen("JSON patch into a map that is the stamp's", "MODIFIED", &answer)?;
+    let applied = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}, "data": {"applied": "z"}});
+    let answer = written(&client, "PATCH", &format!("{path}?fieldManager=t"), APPLY, &applied)?;
+    seen("apply", "MODIFIED", &answer)?;
+
+    let wrong = json!({"preconditions": {"resourceVersion": version(&created)}});
+    ensure!(send(&client, "DELETE", &path, JSON, &wrong)?.status == 409, "an old version was deleted");
+    let right = json!({"preconditions": {"resourceVersion": version(&answer)}});
+    let gone = written(&client, "DELETE", &path, JSON, &right)?;
+    ensure!(gone["status"] == "Success" && gone["details"]["name"] == "a", "{gone}");
+    ensure!(client.get(&path)?.status == 404, "it is still there after the answer");
+    let event = next(&mut events)?;
+    ensure!(event["type"] == "DELETED", "{event}");
+    ensure!(east.get(&path)?.status == 404, "it is still there in the member");
+    Ok(())
+}
+
+#[test]
+fn names_of_one_member_alone_and_its_own_labels_are_translated_both_ways() -> Result<()> {
+    let (clusters, host) = two()?;
+    let (east, west) = (clusters[0].client()?, clusters[1].client()?);
+    east.create(maps(), &json!({"metadata": {"name": "db"}}))?;
+    let own = json!({"orrery.dev/cluster": "mine", "a": "b"});
+    west.create(maps(), &json!({"metadata": {"name": "db", "labels": own}}))?;
+    let client = host.client()?;
+    let path = config_map("db.west");
+    let mut shown = eventually("the second one is shown", SOON, || client.get(&path)?.success())?;
+    ensure!(shown["metadata"]["labels"] == json!({"orrery.dev/cluster": "west", "a": "b"}), "{shown}");
+
+    shown["data"] = json!({"x": "1"});
+    let answer = written(&client, "PUT", &path, JSON, &shown)?;
+    ensure!(answer["metadata"]["name"] == "db.west" && answer["data"]["x"] == "1", "{answer}");
+    let there = west.json(&config_map("db"))?;
+    ensure!(there["metadata"]["labels"] == own && there["data"]["x"] == "1", "its own label did not survive: {there}");
+    let moved = send(&client, "PATCH", &path, MERGE, &json!({"metadata": {"labels": {"orrery.dev/cluster": "east"}}}))?;
+    ensure!(moved.status == 422 && moved.text().contains("objects do not move"), "{}", moved.text());
+    let removed =
+        written(&client, "PATCH", &path, MERGE, &json!({"metadata": {"labels": {"orrery.dev/cluster": null}}}))?;
+    ensure!(version(&removed) == version(&answer), "the stamp's removal was a change: {removed}");
+
+    let taken = client.send("POST", maps(), &[JSON], json!({"metadata": {"name": "db"}}).to_string().as_bytes())?;
+    ensure!(taken.status == 409 && taken.text().contains("AlreadyExists"), "{}", taken.text());
+    written(&client, "DELETE", &config_map("db"), JSON, &json!({}))?;
+    ensure!(
+        east.get(&config_map("db"))?.status == 404 && west.get(&config_map("db"))?.status == 200,
+        "the wrong one went"
+    );
+    let again = client.create(maps(), &map_in("west", "other"))?;
+    ensure!(again["metadata"]["annotations"]["orrery.dev/cluster"] == "west", "{again}");
+    let qualified = client.create(maps(), &map_in("east", "other"))?;
+    ensure!(qualified["metadata"]["name"] == "other.east", "{qualified}");
+    // The name of what is gone belongs to whoever makes it next.
+    written(&client, "DELETE", &config_map("other"), JSON, &json!({}))?;
+    let plain = client.create(maps(), &map_in("east", "new"))?;
+    ensure!(plain["metadata"]["name"] == "new", "{plain}");
+    written(&client, "DELETE", &config_map("new"), JSON, &json!({}))?;
+    let plain = client.create(maps(), &map_in("west", "new"))?;
+    ensure!(plain["metadata"]["name"] == "new", "the name was not free: {plain}");
+    Ok(())
+}
+
+#[test]
+fn a_namespace_is_written_in_every_member_that_holds_it() -> Result<()> {
+    let (clusters, host) = two()?;
+    let client = host.client()?;
+    let spaces = "/api/v1/namespaces";
+    let made = client.create(spaces, &json!({"metadata": {"name": "team"}}))?;
+    ensure!(made["metadata"]["annotations"]["orrery.dev/clusters"] == "east,west", "{made}");
+    let members = [clusters[0].client()?, clusters[1].client()?];
+    for member in &members {
+        member.json("/api/v1/namespaces/team")?;
+    }
+    ensure!(send(&client, "POST", spaces, JSON, &json!({"metadata": {"name": "team"}}))?.status == 409, "twice");
+    let path = "/api/v1/namespaces/team";
+    let mut shown = client.json(path)?;
+    shown["metadata"]["labels"]["tier"] = "1".into();
+    let answer = written(&client, "PUT", path, JSON, &shown)?;
+    let answer = written(
+        &client,
+        "PATCH",
+        path,
+        MERGE,
+        &json!({"metadata": {"resourceVersion": version(&answer), "annotations": {"x": "y"}}}),
+    )?;
+    ensure!(answer["metadata"]["labels"]["tier"] == "1", "{answer}");
+    for member in &members {
+        let there = member.json(path)?;
+        ensure!(there["metadata"]["labels"]["tier"] == "1" && there["metadata"]["annotations"]["x"] == "y", "{there}");
+        ensure!(there["metadata"]["labels"].get("orrery.dev/cluster").is_none(), "{there}");
+    }
+    // What is made in it may go anywhere, and a pin says where.
+    let pin = json!({"metadata": {"labels": {"placement.orrery.dev/cluster": "west"}}});
+    written(&client, "PATCH", path, MERGE, &pin)?;
+    let pinned = client.create(&format!("{path}/configmaps"), &json!({"metadata": {"generateName": "g-"}}))?;
+    ensure!(pinned["metadata"]["labels"]["orrery.dev/cluster"] == "west", "{pinned}");
+    let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": pinned["metadata"]["name"], "uid": pinned["metadata"]["uid"]});
+    let foreign =
+        json!({"metadata": {"name": "o", "labels": {"orrery.dev/cluster": "east"}, "ownerReferences": [owner]}});
+    let refused = send(&client, "POST", &format!("{path}/configmaps"), JSON, &foreign)?;
+    ensure!(refused.status == 422 && refused.text().contains("is in cluster west"), "{}", refused.text());
+    let deleted = written(&client, "DELETE", path, JSON, &json!({}))?;
+    ensure!(deleted["status"]["phase"] == "Terminating" || deleted["status"] == "Success", "{deleted}");
+    for member in &members {
+        let there = member.get(path)?;
+        ensure!(there.status == 404 || there.success()?["metadata"].get("deletionTimestamp").is_some(), "it stays");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_collection_is_deleted_in_all_clusters_that_the_selector_means() -> Result<()> {
+    let (clusters, host) = two()?;
+    let client = host.client()?;
+    for (cluster, name) in [("east", "a"), ("east", "b"), ("west", "c"), ("west", "d")] {
+        let mut map = map_in(cluster, name);
+        map["metadata"]["labels"]["group"] = if name == "d" { "kept" } else { "gone" }.into();
+        client.create(maps(), &map)?;
+    }
+    let delete = |selector: &str| -> Result<BTreeSet<String>> {
+        let path = format!("{}?labelSelector={selector}", maps());
+        let list = written(&client, "DELETE", &path, JSON, &json!({}))?;
+        ensure!(list["kind"] == "ConfigMapList", "{list}");
+        let names = list["items"].as_array().into_iter().flatten();
+        Ok(names.filter_map(|item| item["metadata"]["name"].as_str().map(str::to_owned)).collect())
+    };
+    ensure!(delete("group%3Dgone,orrery.dev%2Fcluster%3Dwest")? == BTreeSet::from(["c".to_owned()]), "west's alone");
+    ensure!(delete("group%3Dgone")? == BTreeSet::from(["a".to_owned(), "b".to_owned()]), "what is left of the group");
+    let left = client.json(maps())?;
+    let left: Vec<_> = left["items"].as_array().into_iter().flatten().map(|item| &item["metadata"]["name"]).collect();
+    ensure!(left.contains(&&json!("d")) && !left.contains(&&json!("a")), "{left:?}");
+    let refused = send(&client, "DELETE", "/api/v1/namespaces", JSON, &json!({}))?;
+    ensure!(refused.status == 405, "{}", refused.text());
+    clusters[1].pause()?;
+    let partly = eventually("west is known to be away", SOON, || {
+        let answer = send(&client, "DELETE", &format!("{}?labelSelector=group", maps()), JSON, &json!({}))?;
+        ensure!(answer.status >= 500, "{}", answer.text());
+        Ok(answer)
+    })?;
+    ensure!(partly.text().contains("cluster west"), "{}", partly.text());
+    clusters[1].resume()
+}
+
+#[test]
+fn a_write_to_a_member_that_is_away_is_503_and_names_it() -> Result<()> {
+    let (mut clusters, host) = two()?;
+    let client = host.client()?;
+    for cluster in ["east", "west"] {
+        client.create(maps(), &map_in(cluster, cluster))?;
+    }
+    clusters[1].kill_apiserver()?;
+    let change = json!({"data": {"value": "1"}});
+    let refused = eventually("a write is refused", SOON, || {
+        let answer = send(&client, "PATCH", &config_map("west"), MERGE, &change)?;
+        ensure!(answer.status == 503, "it was answered {}: {}", answer.status, answer.text());
+        Ok(answer)
+    })?;
+    ensure!(refused.header("retry-after").is_some() && refused.text().contains("cluster west"), "{}", refused.text());
+    written(&client, "PATCH", &config_map("east"), MERGE, &change)?;
+    // What nothing ties to a cluster goes to one that answers.
+    let placed = client.create(maps(), &json!({"metadata": {"name": "anywhere"}}))?;
+    ensure!(placed["metadata"]["labels"]["orrery.dev/cluster"] == "east", "{placed}");
+    let made = send(&client, "POST", "/api/v1/namespaces", JSON, &json!({"metadata": {"name": "half"}}))?;
+    ensure!(made.status == 201, "{}", made.text());
+    ensure!(warnings(&made).iter().any(|text| text.contains("cluster west did not take this")), "{:?}", made.headers);
+    clusters[1].start_apiserver()?;
+    let answer =
+        eventually("west takes writes again", SOON, || written(&client, "PATCH", &config_map("west"), MERGE, &change))?;
+    if answer["data"]["value"] != "1" {
+        bail!("{answer}");
+    }
+    Ok(())
+}
+
+#[test]
+fn reviews_are_answered_by_all_members() -> Result<()> {
+    let (_clusters, host) = two()?;
+    let client = host.client()?;
+    let spec = json!({"resourceAttributes": {"verb": "create", "resource": "pods", "namespace": "default"}});
+    let review = json!({"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview", "spec": spec});
+    let answer = written(&client, "POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", JSON, &review)?;
+    ensure!(answer["status"]["allowed"] == true, "{answer}");
+    let who = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"});
+    let answer = written(&client, "POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews", JSON, &who)?;
+    ensure!(answer["status"]["userInfo"]["groups"].is_array(), "{answer}");
+    Ok(())
+}
