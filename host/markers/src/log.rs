@@ -174,15 +174,22 @@ impl Log {
     }
 
     /// The cluster that a served name belongs to and the object's key there, whether or not the object still exists.
-    /// For names that are the same object, the holder that is shown.
+    /// For names that are the same object, the holder that is shown; where that one is gone, the first that is left.
     pub fn owner(&self, served: &ObjectKey) -> Option<(ClusterName, ObjectKey)> {
         match &self.names {
             Names::Single(single) => single.claim(served).map(|claim| (claim.cluster.clone(), claim.key.clone())),
             Names::Same(same) => {
                 let name = same.get(served)?;
-                name.shown.clone().map(|cluster| (cluster, served.clone()))
+                name.owner().map(|cluster| (cluster.clone(), served.clone()))
             }
         }
+    }
+
+    /// Whether `served` shows the last state of an object that its cluster has lost, because all other holders are deleting
+    /// theirs.
+    pub fn shows_last_state(&self, served: &ObjectKey) -> bool {
+        let Names::Same(same) = &self.names else { return false };
+        same.get(served).is_some_and(names::Shared::shows_a_ghost)
     }
 
     /// The clusters that hold the object shown as `served`, the one that is shown first.
@@ -632,9 +639,9 @@ impl Log {
             Names::Same(same) => {
                 same.pass(&served, &cluster, marker);
                 let holders = same.get(&served).map_or_else(|| Arc::from([]), names::Shared::holder_names);
-                let (is_there, kind) = (is_there(&self.clusters)(&cluster), ChangeKind::Added);
-                let shown = Sight::Show { served, cluster, key, kind, holders: Some(holders), content: Content::Kept };
-                effects.push(Effect { marker, what: if is_there { shown } else { Sight::Nothing } });
+                let (holders, kind) = (Some(holders), ChangeKind::Added);
+                let what = Sight::Show { served, cluster, key, kind, holders, content: Content::Kept };
+                effects.push(Effect { marker, what });
             }
         }
     }

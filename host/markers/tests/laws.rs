@@ -30,6 +30,7 @@ enum Step {
     Resume(usize),
     Cut(usize),
     Relist(usize),
+    Look(usize, usize),
     Restore(usize, usize),
     Replace(usize),
     Join(usize),
@@ -87,6 +88,7 @@ fn step() -> impl Strategy<Value = Step> {
         2 => member().prop_map(Step::Resume),
         1 => member().prop_map(Step::Cut),
         2 => member().prop_map(Step::Relist),
+        1 => (member(), object()).prop_map(|(member, object)| Step::Look(member, object)),
         1 => member().prop_map(Step::Join),
         1 => member().prop_map(Step::Leave),
     ];
@@ -121,6 +123,7 @@ fn take(world: &mut World, step: &Step) {
         Step::Resume(member) => world.resume(member),
         Step::Cut(member) => world.cut(member),
         Step::Relist(member) => world.relist(member),
+        Step::Look(member, object) => world.look(member, &keys[object]),
         Step::Restore(member, events) => world.restore(member, events),
         Step::Replace(member) => world.replace(member),
         Step::Join(member) => world.join(member),

@@ -131,10 +131,7 @@ impl Resource {
     /// Whether `served` shows the last state of an object that its cluster has lost, because all other clusters that hold
     /// the name are deleting it (design 2.6).
     pub fn shows_last_state(&self, served: &ObjectKey) -> bool {
-        let log = self.log();
-        let has_lost =
-            |(cluster, key)| log.cluster(&cluster).is_none_or(|part: &ClusterLog| part.object_at(&key).is_none());
-        self.shared.naming == Naming::Same && log.owner(served).is_some_and(has_lost)
+        self.log().shows_last_state(served)
     }
 
     /// The name under which clients see the object that `cluster` has under `key`, if the log has it.

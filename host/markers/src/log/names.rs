@@ -269,14 +269,12 @@ impl Same {
     }
 
     /// Names whose shown object is gone, or of a cluster that is not there, each with the holder that it passes to: the
-    /// first that is there, if possible one that is not on its way out. What is gone passes to one that is away where no
-    /// other is left: nobody sees it, and whoever asks for the name is told whose it is.
+    /// first that is there, if possible one that is not on its way out.
     pub(crate) fn to_pass_on(&self, is_there: impl Fn(&ClusterName) -> bool) -> Vec<(ObjectKey, ClusterName)> {
         let next = |name: &Shared| {
-            let holders = || name.holders.iter().map(|holder| &holder.cluster);
             let lasting = name.successor(&is_there);
-            let there = lasting.or_else(|| holders().find(|holder| is_there(holder)).cloned());
-            there.or_else(|| holders().next().filter(|_| name.shows_a_ghost()).cloned())
+            lasting
+                .or_else(|| name.holders.iter().map(|holder| &holder.cluster).find(|holder| is_there(holder)).cloned())
         };
         let unseen = |name: &Shared| name.shows_a_ghost() || name.shown.as_ref().is_some_and(|shown| !is_there(shown));
         self.names
@@ -391,11 +389,18 @@ impl Shared {
         names
     }
 
+    /// Whose the name is: the one that is shown, or the first holder where that is gone.
+    pub(super) fn owner(&self) -> Option<&ClusterName> {
+        let shown = self.shown.as_ref().filter(|shown| self.holds(shown));
+        shown.or_else(|| self.holders.first().map(|holder| &holder.cluster))
+    }
+
     fn holds(&self, cluster: &ClusterName) -> bool {
         self.holders.iter().any(|holder| holder.cluster == *cluster)
     }
 
-    fn shows_a_ghost(&self) -> bool {
+    /// Whether what it shows is gone.
+    pub(super) fn shows_a_ghost(&self) -> bool {
         self.shown.as_ref().is_none_or(|shown| !self.holds(shown))
     }
 

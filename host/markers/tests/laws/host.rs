@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use orrery_api::{ClusterName, Naming, ObjectKey};
 use orrery_markers::{
-    AppendError, Change, Effect, Log, Marker, MarkerStore, MemberVersion, Presence, Recovered, Replay, Segment, Sight,
-    Step, StoredLog, UnixMicros,
+    AppendError, Change, Effect, Log, Marker, MarkerStore, MemberVersion, Presence, Recovered, Replay, Segment, Shown,
+    Sight, Step, StoredLog, UnixMicros,
 };
 use orrery_stores::MemoryStore;
 use orrery_stores::testing::{Fault, Faulty, Outcome};
@@ -49,7 +49,7 @@ pub(crate) struct Link {
     pub(crate) is_member: bool,
     /// The place in the member's history of the next event; `None` where only a list helps.
     pub(crate) place: Option<usize>,
-    /// Whether the member never went back to an earlier state.
+    /// Whether the member never went back to an earlier state, and the log always followed its watch.
     is_faithful: bool,
     /// The last version told of each object by the stream.
     streamed: HashMap<u128, u64>,
@@ -185,10 +185,9 @@ impl World {
 
     /// The watch ends cleanly and is resumed from the last complete version, so some events come again.
     pub(crate) fn resume(&mut self, member: usize) {
-        let Some(place) = self.links[member].place else { return };
-        let Some(seen) = place.checked_sub(1) else { return };
-        let member_ = &self.members[member];
-        self.links[member].place = Some(member_.place_after(member_.history[seen].version - 1));
+        let complete = self.log.cluster(&self.name(member)).and_then(|part| part.clock()).map(|clock| clock.complete);
+        let (Some(_), Some(complete)) = (self.links[member].place, complete) else { return };
+        self.links[member].place = Some(self.members[member].place_after(complete.number()));
     }
 
     /// Lists the member, holds the list against the log, and checks that only differences are sequenced.
@@ -221,6 +220,27 @@ impl World {
         let link = &mut self.links[member];
         link.place = Some(self.members[member].history.len());
         link.streamed.clear();
+    }
+
+    /// Reads one object by itself, ahead of the watch.
+    pub(crate) fn look(&mut self, member: usize, key: &ObjectKey) {
+        if self.links[member].place.is_none() || !self.has_joined(member) {
+            return;
+        }
+        // The log is ahead of the watch from here on, so a host that starts soon may have to list.
+        self.links[member].is_faithful = false;
+        let listed = self.members[member].list_at(self.members[member].version);
+        match listed.into_iter().find(|change| change.key == *key) {
+            Some(change) => {
+                self.stage(member, vec![change.clone()], |log, cluster, effects| log.looked(cluster, change, effects));
+            }
+            None => {
+                let known = self.log.cluster(&self.name(member)).and_then(|part| part.object_at(key));
+                if let Some(uid) = known.map(|(uid, _)| uid.clone()) {
+                    self.stage(member, Vec::new(), |log, cluster, effects| log.lost(cluster, &uid, effects));
+                }
+            }
+        }
     }
 
     /// The watch is lost, so that only a list helps.
@@ -538,7 +558,9 @@ impl World {
                 assert_eq!(found.get(served), Some(&was.marker), "{served} at {marker}");
             }
             let loaded = Self::is_loaded(&log);
-            for shown in log.shown().into_iter().filter(|shown| loaded(&shown.cluster)) {
+            // The last state of what is gone is shown only as long as somebody has it.
+            let is_held = |shown: &Shown| shown.holders.as_ref().is_none_or(|holders| holders.contains(&shown.cluster));
+            for shown in log.shown().into_iter().filter(|shown| loaded(&shown.cluster) && is_held(shown)) {
                 assert!(told.contains_key(&shown.served), "{shown:?} at {marker}");
             }
         }
