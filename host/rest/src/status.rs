@@ -68,6 +68,11 @@ impl Status {
         Self::new(StatusCode::UNAUTHORIZED, "Unauthorized", "Unauthorized")
     }
 
+    /// 403.
+    pub(crate) fn forbidden(message: impl Into<String>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, "Forbidden", message)
+    }
+
     /// 404 of an object, which is named as clients name it.
     pub(crate) fn not_found(resource: &GroupResource, name: &str) -> Self {
         Self::new(StatusCode::NOT_FOUND, "NotFound", format!("{resource} {name:?} not found")).about(resource, name)

@@ -287,3 +287,13 @@ fn reviews_are_answered_by_all_members() -> Result<()> {
     ensure!(answer["status"]["userInfo"]["groups"].is_array(), "{answer}");
     Ok(())
 }
+
+#[test]
+fn who_asks_to_be_somebody_else_is_refused() -> Result<()> {
+    let cluster = ClusterSpec::bare("east").start()?;
+    let host = HostSpec::new().member(&cluster).start()?;
+    let client = host.client()?;
+    let answer = client.send("GET", maps(), &[("impersonate-user", "nobody")], &[])?;
+    ensure!(answer.status == 403 && answer.text().contains("does not impersonate"), "{}", answer.text());
+    Ok(())
+}

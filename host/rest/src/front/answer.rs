@@ -64,6 +64,10 @@ impl Service {
             self.metrics().refused.get_or_create(&OfReason { reason: "unauthenticated" }).inc();
             return refusal(&Status::unauthorized(), refused);
         };
+        if let Some(status) = impersonates(request.headers(), &identity.user) {
+            self.metrics().refused.get_or_create(&OfReason { reason: "impersonation" }).inc();
+            return refusal(&status, refused);
+        }
         let place = match self.admission.admit(class(info), &identity.user) {
             Ok(place) => place,
             Err(status) => return refusal(&status, refused),
@@ -198,6 +202,14 @@ fn audit_id(headers: &mut HeaderMap) -> HeaderValue {
     let id = HeaderValue::from_str(&id).expect("hex digits and dashes");
     headers.insert(AUDIT_ID, id.clone());
     id
+}
+
+/// The 403 of who asks to be somebody else: the host would answer from its cache what that one may not see.
+fn impersonates(headers: &HeaderMap, user: &str) -> Option<Status> {
+    let asks = headers.keys().any(|name| name.as_str().starts_with("impersonate-"));
+    asks.then(|| {
+        Status::forbidden(format!("{user:?} asks to act as somebody else, and this host does not impersonate"))
+    })
 }
 
 fn shutting_down() -> Response<Body> {

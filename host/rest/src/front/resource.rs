@@ -194,7 +194,7 @@ fn not_acceptable(form: &str, why_not: &str) -> Status {
     Status::not_acceptable(format!("you requested {form}, but the requested object {why_not}"))
 }
 
-/// The 405 of what this version of the host does not do.
+/// The 405 of a read that a kind does not have.
 fn not_here(asked: &ResourceRequest, served: &ResourceInfo) -> Status {
     let resource = asked.group_resource();
     let verb = asked.verb.as_str();
@@ -203,7 +203,7 @@ fn not_here(asked: &ResourceRequest, served: &ResourceInfo) -> Status {
         None => format!("{verb} of {resource}"),
     };
     let why = if served.is_observable() {
-        "this version of orrery serves get, list and watch, and writes come in a later version"
+        "no member has it"
     } else {
         "it cannot be listed and watched, so it has no common clock"
     };
@@ -258,8 +258,6 @@ fn at_random(min: Duration) -> Duration {
 
 #[cfg(test)]
 mod tests {
-    use orrery_api::Gvr;
-
     use super::*;
 
     #[test]
@@ -267,34 +265,5 @@ mod tests {
         let lasts: Vec<_> = (0..100).map(|_| at_random(Duration::from_secs(1800)).as_secs()).collect();
         assert!(lasts.iter().all(|seconds| (1800..3600).contains(seconds)), "{lasts:?}");
         assert!(lasts.iter().any(|seconds| *seconds != lasts[0]));
-    }
-
-    #[test]
-    fn a_write_is_405_and_told_where_it_works() {
-        let asked = ResourceRequest {
-            verb: Verb::Create,
-            gvr: Gvr::new("", "v1", "pods"),
-            namespace: "default".to_owned(),
-            name: None,
-            subresource: None,
-        };
-        let served = ResourceInfo {
-            gvr: asked.gvr.clone(),
-            kind: "Pod".into(),
-            singular: "pod".into(),
-            short_names: Vec::new(),
-            categories: Vec::new(),
-            namespaced: true,
-            verbs: vec!["list".into(), "watch".into()],
-            subresources: Vec::new(),
-            raw: bytes::Bytes::new(),
-        };
-        let status = not_here(&asked, &served);
-        assert_eq!(status.code().as_u16(), 405);
-        assert_eq!(
-            status.message(),
-            "create of pods is not served for the whole fleet: this version of orrery serves get, list and watch, and \
-             writes come in a later version; /clusters/NAME/… takes every verb"
-        );
     }
 }
