@@ -9,6 +9,8 @@ mod member;
 mod overload;
 #[path = "door/public_bugs.rs"]
 mod public_bugs;
+#[path = "door/writes.rs"]
+mod writes;
 
 use std::time::Duration;
 

@@ -129,7 +129,17 @@ fn pem_of(data: &Path, name: &str) -> Vec<u8> {
 
 /// One GET, its answer read whole.
 pub(crate) async fn get(sender: &mut Sender, path: &str, headers: &[(&str, &str)]) -> (Response<()>, String) {
-    let mut request = Request::get(path).header("host", "front");
+    ask(sender, "GET", path, headers).await
+}
+
+/// One request without a body, its answer read whole.
+pub(crate) async fn ask(
+    sender: &mut Sender,
+    method: &str,
+    path: &str,
+    headers: &[(&str, &str)],
+) -> (Response<()>, String) {
+    let mut request = Request::builder().method(method).uri(path).header("host", "front");
     for (name, value) in headers {
         request = request.header(*name, *value);
     }

@@ -30,6 +30,12 @@ struct World {
     has_configmaps: bool,
     /// What requests said in `Accept-Encoding`.
     encodings: Vec<String>,
+    /// Methods and names of the writes that came.
+    writes: Vec<String>,
+    /// Whether watches tell nothing of what is written.
+    is_quiet: bool,
+    /// Whether writes are done, and their answers lost.
+    loses_answers: bool,
 }
 
 // === impl Member ===
@@ -45,6 +51,9 @@ impl Member {
             silent: false,
             has_configmaps: true,
             encodings: Vec::new(),
+            writes: Vec::new(),
+            is_quiet: false,
+            loses_answers: false,
         })))
     }
 
@@ -97,6 +106,48 @@ impl Member {
         world.tell("DELETED", &object);
     }
 
+    /// Its watches tell nothing from now on, and are told nothing later either.
+    pub(crate) fn fall_quiet(&self) {
+        self.world().is_quiet = true;
+    }
+
+    /// From now on the connection breaks once a write is done.
+    pub(crate) fn lose_answers(&self) {
+        self.world().loses_answers = true;
+    }
+
+    /// Methods and names of the writes that came.
+    pub(crate) fn writes(&self) -> Vec<String> {
+        self.world().writes.clone()
+    }
+
+    /// Does what a write says. Whatever it says, the text of a configmap is then its method.
+    fn write(&self, method: &str, path: &str) -> Response<Body> {
+        let parts: Vec<&str> = path.trim_start_matches('/').split('/').collect();
+        let (namespace, name) = (parts[3], *parts.get(5).unwrap_or(&"made"));
+        self.world().writes.push(format!("{method} {name}"));
+        let key = (namespace.to_owned(), name.to_owned());
+        let before = self.world().objects.get(&key).cloned();
+        match (method, before) {
+            ("DELETE", Some(before)) => {
+                self.delete(namespace, name);
+                let details = json!({"name": name, "kind": "configmaps", "uid": before["metadata"]["uid"]});
+                whole(
+                    &json!({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details}),
+                )
+            }
+            ("DELETE", None) => refused(404),
+            _ => {
+                self.put(namespace, name, method);
+                let mut response = whole(&self.world().objects[&key]);
+                if method == "POST" {
+                    *response.status_mut() = StatusCode::CREATED;
+                }
+                response
+            }
+        }
+    }
+
     /// Answers nothing from now on.
     pub(crate) fn fall_silent(&self) {
         self.world().silent = true;
@@ -111,6 +162,10 @@ impl Member {
             std::future::pending::<()>().await;
         }
         let (path, query) = (request.uri().path(), request.uri().query().unwrap_or_default());
+        if request.method() != "GET" {
+            let answer = self.write(request.method().as_str(), path);
+            return if self.world().loses_answers { Err(BodyError::new("the connection broke")) } else { Ok(answer) };
+        }
         let encoding =
             request.headers().get("accept-encoding").map(|value| value.to_str().unwrap_or_default().to_owned());
         let mut world = self.world();
@@ -119,7 +174,9 @@ impl Member {
             "/version" => whole(&json!({"major": "1", "minor": "37", "gitVersion": "v1.37.0"})),
             "/api/v1/namespaces/kube-system" => whole(&json!({"metadata": {"uid": world.uid}})),
             "/api" if !world.has_configmaps => whole(&discovery("", &[])),
-            "/api" => whole(&discovery("", &[("configmaps", "ConfigMap", "get list watch create")])),
+            "/api" => {
+                whole(&discovery("", &[("configmaps", "ConfigMap", "get list watch create update patch delete")]))
+            }
             "/apis" => whole(&discovery("example.com", &[("gauges", "Gauge", "get list")])),
             _ if path.ends_with("/gauges") => whole(&world.gauges()),
             _ if path.ends_with("/configmaps") && query.contains("sendInitialEvents") => refused(422),
@@ -143,6 +200,9 @@ impl MemberSource for Member {
 
 impl World {
     fn tell(&mut self, kind: &str, object: &Value) {
+        if self.is_quiet {
+            return;
+        }
         let line = Bytes::from(format!("{}\n", json!({"type": kind, "object": object})));
         self.watches.retain(|watch| watch.unbounded_send(line.clone()).is_ok());
         self.history.push((self.version, line));
