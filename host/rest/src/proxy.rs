@@ -10,7 +10,7 @@ use http::header::{
 use http::{Request, Response, StatusCode, Uri, Version};
 use hyper_util::rt::TokioIo;
 use orrery_fleet::{Fleet, Member, SendError, Upgrade};
-use tokio::io::AsyncWriteExt as _;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
@@ -59,9 +59,11 @@ pub(crate) async fn forward(
     }
     match (member.upgrade(forwarded).await.map_err(|error| unanswered(&error))?, client) {
         (Upgrade::Switched { response, io }, Some(client)) => {
-            let spliced = splice(client, io, shutdown.clone());
+            let shutdown = shutdown.clone();
             tokio::spawn(async move {
-                spliced.await;
+                if let Ok(client) = client.await {
+                    splice(TokioIo::new(client), io, shutdown).await;
+                }
                 drop(place);
             });
             let mut answer = response.map(|()| full(Bytes::new()));
@@ -149,15 +151,13 @@ impl Mount {
     }
 }
 
-/// Carries bytes both ways until one side ends, or the host does.
+/// Carries bytes both ways until both sides have ended, one of them breaks, or the host ends. Nothing here knows how long
+/// they are silent.
 async fn splice(
-    client: hyper::upgrade::OnUpgrade,
-    mut member: TokioIo<hyper::upgrade::Upgraded>,
+    mut client: impl AsyncRead + AsyncWrite + Unpin,
+    mut member: impl AsyncRead + AsyncWrite + Unpin,
     shutdown: CancellationToken,
 ) {
-    let Ok(client) = client.await else { return };
-    let mut client = TokioIo::new(client);
-    // TokioIo is hyper's IO seen as tokio's and the other way round; both sides are tokio's from here on.
     let copied = tokio::io::copy_bidirectional(&mut client, &mut member);
     tokio::select! {
         _ = copied => {}
@@ -169,6 +169,8 @@ async fn splice(
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::AsyncReadExt as _;
+
     use super::*;
 
     fn headers(all: &[(&'static str, &'static str)]) -> HeaderMap {
@@ -219,5 +221,37 @@ mod tests {
         assert_eq!(moved(&part, "/api/pods/web/proxy/a%2fb").as_deref(), Some("/api/pods/web.east/proxy/a%2fb"));
         assert_eq!(moved(&part, "/api/pods/web/proxy2"), None);
         assert_eq!(moved(&part, "/elsewhere"), None);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_stream_that_is_silent_for_hours_goes_on_and_each_side_ends_for_itself() {
+        let (mut client, here) = tokio::io::duplex(64);
+        let (there, mut member) = tokio::io::duplex(64);
+        let spliced = tokio::spawn(splice(here, there, CancellationToken::new()));
+        let mut four = [0; 4];
+        tokio::time::sleep(Duration::from_secs(4 * 3600)).await;
+        client.write_all(b"ping").await.unwrap();
+        member.read_exact(&mut four).await.unwrap();
+        client.shutdown().await.unwrap();
+        assert_eq!(member.read(&mut four).await.unwrap(), 0, "the member is told that the client has no more to say");
+        tokio::time::sleep(Duration::from_secs(4 * 3600)).await;
+        member.write_all(b"pong").await.unwrap();
+        client.read_exact(&mut four).await.unwrap();
+        assert_eq!(&four, b"pong");
+        drop(member);
+        assert_eq!(client.read(&mut four).await.unwrap(), 0);
+        spliced.await.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn at_the_end_both_sides_of_a_stream_are_told() {
+        let (mut client, here) = tokio::io::duplex(64);
+        let (there, mut member) = tokio::io::duplex(64);
+        let shutdown = CancellationToken::new();
+        let spliced = tokio::spawn(splice(here, there, shutdown.clone()));
+        shutdown.cancel();
+        spliced.await.unwrap();
+        let mut rest = Vec::new();
+        assert_eq!(client.read_to_end(&mut rest).await.unwrap() + member.read_to_end(&mut rest).await.unwrap(), 0);
     }
 }

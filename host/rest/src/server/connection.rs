@@ -6,6 +6,7 @@ use hyper::body::Incoming;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use orrery_auth::Identity;
+use socket2::{SockRef, TcpKeepalive};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -25,6 +26,12 @@ const TLS_BUFFER_BYTES: usize = 256 << 10;
 /// How often a silent HTTP/2 client is asked whether it is there, and how long it may take to answer.
 const PING_EVERY: Duration = Duration::from_secs(30);
 const PING_WAIT: Duration = Duration::from_secs(15);
+/// A client that has vanished without a word is noticed within 25 s, also where its connection has become a stream: it is
+/// asked after so long a silence, so often, and what was sent to it may be unacknowledged for so long.
+const SILENCE: Duration = Duration::from_secs(10);
+const ASK_EVERY: Duration = Duration::from_secs(5);
+const ASKED_MAX: u32 = 3;
+const UNACKNOWLEDGED: Duration = Duration::from_secs(25);
 
 /// Serves one connection to its end. `close` lets it finish its requests and take no more.
 pub(super) async fn run(
@@ -34,7 +41,7 @@ pub(super) async fn run(
     service: Arc<Service>,
     close: CancellationToken,
 ) {
-    let _ = stream.set_nodelay(true);
+    watch_over(&stream);
     let settings = service.settings();
     let tls = match timeout(settings.header_read, acceptor.accept(stream)).await {
         Ok(Ok(mut tls)) => {
@@ -48,6 +55,16 @@ pub(super) async fn run(
     if let Err(error) = converse(tls, identity, service, close).await {
         tracing::debug!(%peer, error, "connection ended");
     }
+}
+
+/// Sets what the kernel does for a connection. Where it cannot, that is no reason to refuse a client.
+fn watch_over(stream: &TcpStream) {
+    let _ = stream.set_nodelay(true);
+    let socket = SockRef::from(stream);
+    let asking = TcpKeepalive::new().with_time(SILENCE).with_interval(ASK_EVERY).with_retries(ASKED_MAX);
+    let _ = socket.set_tcp_keepalive(&asking);
+    #[cfg(target_os = "linux")]
+    let _ = socket.set_tcp_user_timeout(Some(UNACKNOWLEDGED));
 }
 
 /// Answers what comes on `stream` from who it is known to be, to the stream's end.
@@ -98,4 +115,23 @@ where
 fn identity_of(tls: &TlsStream<TcpStream>, peer: SocketAddr) -> Option<Identity> {
     let chain = tls.get_ref().1.peer_certificates()?;
     Identity::of_peer(chain).inspect_err(|error| tracing::info!(%peer, %error, "client certificate names nobody")).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn the_kernel_notices_a_client_that_has_vanished_within_half_a_minute() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        watch_over(&client);
+        let socket = SockRef::from(&client);
+        assert!(socket.keepalive().unwrap());
+        let asked = socket.tcp_keepalive_interval().unwrap() * socket.tcp_keepalive_retries().unwrap();
+        assert!(socket.tcp_keepalive_time().unwrap() + asked < Duration::from_secs(30));
+        assert!(socket.tcp_user_timeout().unwrap().unwrap() < Duration::from_secs(30));
+    }
 }
