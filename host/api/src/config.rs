@@ -18,9 +18,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use serde::Deserialize;
-use serde_saphyr::{DefaultMessageFormatter, MessageFormatter as _};
 
-use crate::Stamp;
+use crate::{Place, Stamp, YamlError, yaml};
 
 pub use member::{MemberSource, ParseMemberError};
 pub use password::Password;
@@ -137,31 +136,12 @@ pub enum LogFormat {
     Json,
 }
 
-/// Why a text is no configuration.
-#[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
-#[error("{place}: {problem}")]
-pub struct ConfigError {
-    /// Where in the text.
-    pub place: Place,
-    /// What is wrong, and what would be right.
-    pub problem: String,
-}
-
-/// A place in a text, counted from 1.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
-    /// Line.
-    pub line: u64,
-    /// Column, in characters.
-    pub column: u64,
-}
-
 // === impl Config ===
 
 impl Config {
-    /// The configuration that `yaml` spells.
-    pub fn parse(yaml: &str) -> Result<Self, ConfigError> {
-        let config: Self = serde_saphyr::from_str(yaml).map_err(|error| ConfigError::of(&error))?;
+    /// The configuration that `text` spells.
+    pub fn parse(text: &str) -> Result<Self, YamlError> {
+        let config: Self = yaml::parse(text)?;
         if config.api_version == API_VERSION && config.kind == KIND {
             return Ok(config);
         }
@@ -170,41 +150,7 @@ impl Config {
             "this is no configuration that is known: apiVersion is {version:?} and kind {kind:?}; \
              write `apiVersion: {API_VERSION}` and `kind: {KIND}`"
         );
-        Err(ConfigError { place: Place { line: 1, column: 1 }, problem })
-    }
-}
-
-// === impl ConfigError ===
-
-impl ConfigError {
-    fn of(error: &serde_saphyr::Error) -> Self {
-        let error = error.without_snippet();
-        let place = error.location().map_or(Place { line: 1, column: 1 }, |location| Place {
-            line: location.line(),
-            column: location.column(),
-        });
-        let problem = match error {
-            serde_saphyr::Error::SerdeUnknownField { field, expected, .. } => unknown("key", field, expected),
-            serde_saphyr::Error::SerdeUnknownVariant { variant, expected, .. } => unknown("value", variant, expected),
-            other => DefaultMessageFormatter.format_message(other).into_owned(),
-        };
-        Self { place, problem }
-    }
-}
-
-impl std::fmt::Display for Place {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "line {}, column {}", self.line, self.column)
-    }
-}
-
-/// Names the nearest of `known` where it is near enough to be meant, and all of them where none is.
-fn unknown(what: &str, written: &str, known: &[&str]) -> String {
-    let distance = |name: &str| strsim::damerau_levenshtein(&name.to_lowercase(), &written.to_lowercase());
-    let nearest = known.iter().copied().min_by_key(|name| distance(name));
-    match nearest.filter(|name| distance(name) <= 1 + written.chars().count() / 3) {
-        Some(name) => format!("unknown {what} `{written}`; did you mean `{name}`?"),
-        None => format!("unknown {what} `{written}`; known here are {}", known.join(", ")),
+        Err(YamlError { place: Place::START, problem })
     }
 }
 

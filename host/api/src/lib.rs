@@ -1,16 +1,20 @@
-//! The values that Orrery's crates share: names of clusters, kinds and objects, the configuration file, and the
-//! documents of `/orrery/v1`. Values only: nothing here does I/O, and no field has behaviour beyond its own rules.
+//! The values that Orrery's crates share: names of clusters, kinds and objects, the configuration file, the documents of
+//! `/orrery/v1`, and placement's policies and trait. Values only: nothing here does I/O, and no field has behaviour beyond
+//! its own rules.
 
 mod cluster;
 mod object;
 mod resource;
+mod yaml;
 
 pub mod config;
+pub mod placement;
 pub mod status;
 
 pub use cluster::{ClusterName, ClusterNameError};
 pub use object::{ObjectKey, Uid};
 pub use resource::{GroupResource, Gvr, ParseResourceError, is_built_in};
+pub use yaml::{Place, YamlError, nearest};
 
 /// The virtual label and annotation that names the cluster which holds an object (design 2.6).
 pub const CLUSTER_KEY: &str = "orrery.dev/cluster";

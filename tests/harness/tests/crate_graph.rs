@@ -14,11 +14,15 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("orrery-fleet", &["markers", "api"]),
     ("orrery-cache", &["markers", "api"]),
     ("orrery-sequencer", &["markers", "cache", "fleet", "api"]),
+    ("orrery-placement", &["api"]),
     ("orrery-auth", &["fleet", "api"]),
-    ("orrery-rest", &["auth", "cache", "sequencer", "fleet", "markers", "api"]),
+    ("orrery-rest", &["auth", "cache", "sequencer", "fleet", "placement", "markers", "api"]),
     ("orrery-cli", &["api"]),
     ("orrery-sim", &["api"]),
-    ("orrery", &["api", "markers", "stores", "fleet", "cache", "sequencer", "auth", "rest", "cli"]),
+    (
+        "orrery",
+        &["api", "markers", "stores", "fleet", "cache", "sequencer", "placement", "auth", "rest", "cli"],
+    ),
 ];
 
 /// What tests of a crate may use beyond that: the memory store and its contract, and simulated members.

@@ -5,7 +5,8 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use orrery_api::config::{Config, ConfigError, Password};
+use orrery_api::YamlError;
+use orrery_api::config::{Config, Password};
 use serde::de::DeserializeOwned;
 use serde::de::value::{Error as WordError, StrDeserializer};
 
@@ -33,7 +34,7 @@ pub enum ResolveError {
         path: PathBuf,
         /// What is wrong, and where.
         #[source]
-        source: ConfigError,
+        source: YamlError,
     },
     /// A variable's value is none.
     #[error("environment variable {variable} is {value:?}: {reason}")]
