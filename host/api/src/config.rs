@@ -10,17 +10,21 @@
 //! Every key may be left out; what a flag or an `ORRERY_…` variable says goes before it. A key that is not known is an
 //! error that names the nearest right one.
 
+mod cluster;
 mod member;
 mod password;
 mod quantity;
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use serde::Deserialize;
 
-use crate::{Place, Stamp, YamlError, yaml};
+use crate::placement::ClusterAttributes;
+use crate::{ClusterName, Place, Stamp, YamlError, yaml};
 
+pub use cluster::{ClusterLabel, ClusterTaint, ParseClusterError};
 pub use member::{MemberSource, ParseMemberError};
 pub use password::Password;
 pub use quantity::{ByteSize, ParseByteSizeError};
@@ -45,6 +49,8 @@ pub struct Config {
     pub all_contexts: Option<bool>,
     /// Members under names of their own.
     pub members: Option<Vec<MemberSource>>,
+    /// Labels and taints of members, by name, wherever the member comes from.
+    pub clusters: Option<BTreeMap<ClusterName, ClusterAttributes>>,
     /// Address and port to serve on; port 0 takes a free one.
     pub listen: Option<SocketAddr>,
     /// DIR: markers, certificates, kubeconfig.

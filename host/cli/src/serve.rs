@@ -1,14 +1,17 @@
 //! What `orrery serve` is told.
 
+mod clusters;
 mod etcd;
 mod resolve;
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use orrery_api::Stamp;
-use orrery_api::config::{ByteSize, LogFormat, MemberSource, Password, Store};
+use orrery_api::config::{ByteSize, ClusterLabel, ClusterTaint, LogFormat, MemberSource, Password, Store};
+use orrery_api::placement::ClusterAttributes;
+use orrery_api::{ClusterName, Stamp};
 
 pub use resolve::ResolveError;
 
@@ -34,6 +37,12 @@ pub struct ServeArgs {
     /// Member under a name of its own; may be given more than once
     #[arg(long, value_name = "NAME=FILE[#CONTEXT]")]
     pub member: Vec<MemberSource>,
+    /// Label of a member, for placement; may be given more than once
+    #[arg(long, value_name = "CLUSTER:KEY=VALUE")]
+    pub cluster_label: Vec<ClusterLabel>,
+    /// Taint of a member, which keeps new objects off; may be given more than once
+    #[arg(long, value_name = "CLUSTER:KEY[=VALUE]:EFFECT")]
+    pub cluster_taint: Vec<ClusterTaint>,
     /// Address and port to serve on; port 0 takes a free one [default: 127.0.0.1:6443]
     #[arg(long, value_name = "ADDRESS:PORT")]
     pub listen: Option<SocketAddr>,
@@ -106,6 +115,8 @@ pub struct Settings {
     pub contexts: Contexts,
     /// Members under names of their own.
     pub members: Vec<MemberSource>,
+    /// Labels and taints of members, by name.
+    pub clusters: BTreeMap<ClusterName, ClusterAttributes>,
     /// Address and port to serve on.
     pub listen: SocketAddr,
     /// DIR.

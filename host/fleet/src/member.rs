@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
 use orrery_api::ClusterName;
+use orrery_api::placement::ClusterAttributes;
 use orrery_markers::MemberObject;
 use tokio::sync::{Notify, Semaphore, watch};
 use tokio::time::Instant;
@@ -123,6 +124,11 @@ impl Member {
     pub fn object(&self, version: &str, json: &[u8]) -> Option<MemberObject> {
         let scheme = Scheme::new(version, &self.version()?.git_version);
         read_object(json, scheme).ok()
+    }
+
+    /// Its labels and taints, as the configuration has them now.
+    pub fn attributes(&self) -> Arc<ClusterAttributes> {
+        self.source().attributes()
     }
 
     /// Seconds since the last event or bookmark of any of its watches.

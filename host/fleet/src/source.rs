@@ -5,9 +5,11 @@ mod resolve;
 
 use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use orrery_api::ClusterName;
+use orrery_api::placement::ClusterAttributes;
 use prometheus_client::metrics::gauge::Gauge;
 
 use crate::{FleetSettings, Transport};
@@ -23,14 +25,21 @@ pub struct MemberSpec {
     pub kubeconfig: Vec<PathBuf>,
     /// The context; the kubeconfig's current one where none is named.
     pub context: Option<String>,
+    /// Its labels and taints.
+    pub attributes: Arc<ClusterAttributes>,
 }
 
-/// How a member is connected to. Implemented by [`MemberSpec`]; simulated members implement it in process.
+/// How a member is connected to, and what is configured of it. Implemented by [`MemberSpec`]; simulated members implement it in process.
 #[async_trait]
 pub trait MemberSource: fmt::Debug + Send + Sync + 'static {
     /// Reads what is configured and makes a connection pool with fresh credentials. Called at the first use, when
     /// credentials are refused, and when the fleet re-reads its configuration.
     async fn connect(&self, settings: &FleetSettings, traffic: &Traffic) -> Result<Endpoint, ConnectError>;
+
+    /// Its labels and taints, for placement.
+    fn attributes(&self) -> Arc<ClusterAttributes> {
+        Arc::default()
+    }
 }
 
 /// One server and the way to it.

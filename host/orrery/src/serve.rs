@@ -86,6 +86,7 @@ pub(crate) fn members(settings: &Settings) -> anyhow::Result<Vec<MemberSpec>> {
         contexts,
         all_contexts: settings.contexts == Contexts::All,
         members: settings.members.iter().map(ToString::to_string).collect(),
+        attributes: settings.clusters.iter().map(|(name, of)| (name.clone(), Arc::new(of.clone()))).collect(),
     };
     flags.resolve().context("cannot tell which clusters are the fleet")
 }

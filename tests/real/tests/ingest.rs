@@ -1,6 +1,7 @@
 //! The ingest against real API servers: what no member in process can show.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -37,7 +38,12 @@ impl Observed {
         let runtime = Runtime::new()?;
         let inside = runtime.enter();
         let name = ClusterName::new(cluster.name())?;
-        let spec = MemberSpec { name: name.clone(), kubeconfig: vec![cluster.kubeconfig()], context: None };
+        let spec = MemberSpec {
+            name: name.clone(),
+            kubeconfig: vec![cluster.kubeconfig()],
+            context: None,
+            attributes: Arc::default(),
+        };
         let fleet = Fleet::start(vec![spec], FleetSettings::default(), Metrics::default());
         let member = fleet.member(&name).context("the member is there")?;
         let (tx, rx) = mpsc::channel(64);

@@ -1,4 +1,5 @@
 use super::*;
+use crate::placement::TaintEffect;
 
 const HEAD: &str = "apiVersion: config.orrery.dev/v1alpha1\nkind: Configuration\n";
 
@@ -18,6 +19,10 @@ members:
   kubeconfig: w.yaml
   context: admin@west
 - {{name: north, kubeconfig: n.yaml}}
+clusters:
+  east:
+    labels: {{region: eu}}
+    taints: [{{key: orrery.dev/maintenance, value: 'true', effect: NoSchedule}}]
 listen: '[::1]:7443'
 data: /var/lib/orrery
 store: etcd
@@ -47,6 +52,8 @@ log:
     let members = config.members.unwrap();
     assert_eq!(members[0].context.as_deref(), Some("admin@west"));
     assert_eq!((members[1].name.as_str(), &members[1].context), ("north", &None));
+    let east = &config.clusters.unwrap()[&ClusterName::new("east").unwrap()];
+    assert_eq!((east.labels["region"].as_str(), east.taints[0].effect), ("eu", TaintEffect::NoSchedule));
     assert_eq!(config.listen.unwrap().port(), 7443);
     assert_eq!((config.store, config.stamp), (Some(Store::Etcd), Some(Stamp::Annotation)));
     let etcd = config.etcd;
@@ -85,6 +92,10 @@ fn an_unknown_key_is_an_error_with_its_place_and_the_nearest_right_name() {
         "line 6, column 3: unknown key `Context`; did you mean `context`?"
     );
     assert_eq!(
+        problem("clusters:\n  east:\n    label: {a: b}\n"),
+        "line 5, column 5: unknown key `label`; did you mean `labels`?"
+    );
+    assert_eq!(
         problem("log:\n  colour: green\n"),
         "line 4, column 3: unknown key `colour`; known here are format, level"
     );
@@ -97,6 +108,10 @@ fn a_wrong_value_is_an_error_with_its_place() {
     assert!(problem("members: [{name: A, kubeconfig: x}]\n").contains("cluster name \"A\" is not valid"));
     assert!(problem("listen: nowhere\n").starts_with("line 3, column 9: "));
     assert!(problem("contexts: [east\n").starts_with("line "));
+    assert!(problem("clusters: {East: {}}\n").contains("cluster name \"East\" is not valid"));
+    assert!(problem("clusters: {a: {labels: {a b: c}}}\n").contains("\"a b\" is no label key"));
+    let taint = "clusters: {a: {taints: [{key: k, effect: Noschedule}]}}\n";
+    assert!(problem(taint).contains("unknown value `Noschedule`; did you mean `NoSchedule`?"));
     assert!(problem("contexts: [a]\ncontexts: [b]\n").starts_with("line 4, column 1: "));
 }
 

@@ -5,13 +5,13 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use orrery_api::YamlError;
 use orrery_api::config::{Config, Password};
+use orrery_api::{CLUSTER_KEY, ClusterName, YamlError};
 use serde::de::DeserializeOwned;
 use serde::de::value::{Error as WordError, StrDeserializer};
 
 use super::etcd::EtcdFlags;
-use super::{Contexts, ServeArgs, Settings};
+use super::{Contexts, ServeArgs, Settings, clusters};
 use crate::Environment;
 use crate::data::{NoDataDirectory, default_directory};
 
@@ -78,6 +78,12 @@ pub enum ResolveError {
     /// A password without a user.
     #[error("a password for etcd is given, but no user; name it with --etcd-user")]
     NoEtcdUser,
+    /// The label that objects carry.
+    #[error("{CLUSTER_KEY} of {cluster} is its name, and cannot be given; leave that label out")]
+    ReservedLabel {
+        /// The cluster.
+        cluster: ClusterName,
+    },
     /// Not a namespace's name.
     #[error("--namespaces has {0:?}, which is no namespace's name")]
     Namespace(String),
@@ -112,10 +118,14 @@ impl ServeArgs {
             user: self.etcd_user,
             password_file: self.etcd_password_file,
         };
+        let (file_labels, file_taints) = clusters::of_file(file.clusters);
+        let labels = from.many(self.cluster_label, "ORRERY_CLUSTER_LABEL", file_labels)?;
+        let taints = from.many(self.cluster_taint, "ORRERY_CLUSTER_TAINT", file_taints)?;
         Ok(Settings {
             kubeconfigs: from.paths(self.kubeconfig, "ORRERY_KUBECONFIG", file.kubeconfigs),
             contexts,
             members: from.many(self.member, "ORRERY_MEMBER", file.members)?,
+            clusters: clusters::joined(labels, taints)?,
             listen: from.one(self.listen, "ORRERY_LISTEN", file.listen)?.unwrap_or(LISTEN),
             data: data.map_or_else(|| default_directory(environment), Ok)?,
             store: etcd.resolve(store, from, file.etcd)?,

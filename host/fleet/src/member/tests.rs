@@ -2,13 +2,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use orrery_api::placement::Label;
 use orrery_api::{ClusterName, Gvr};
 use orrery_sim::Mode;
 use tokio::time::{sleep, timeout};
 
 use super::*;
 use crate::fake::Fake;
-use crate::{ConnectError, Endpoint, Fleet, Metrics, ResourceInfo, SendError, Traffic};
+use crate::{ConnectError, Endpoint, Fleet, MemberSpec, Metrics, ResourceInfo, SendError, Traffic};
 
 fn name(name: &str) -> ClusterName {
     ClusterName::new(name).unwrap()
@@ -130,4 +131,18 @@ async fn only_so_many_requests_wait_for_a_member() {
     let ended = futures::future::join_all(waiting).await;
     assert!(ended.iter().all(|result| matches!(result, Err(SendError::NoAnswer { .. } | SendError::Busy { .. }))));
     assert!(ended.iter().any(|result| matches!(result, Err(SendError::Busy { limit: 2, .. }))));
+}
+
+#[tokio::test(start_paused = true)]
+async fn labels_are_those_of_the_configuration_that_was_read_last() {
+    let spec = |region: &str| {
+        let label = Label::new("region", region).unwrap();
+        let attributes = ClusterAttributes { labels: [label].into_iter().collect(), taints: Vec::new() };
+        MemberSpec { name: name("a"), kubeconfig: Vec::new(), context: None, attributes: Arc::new(attributes) }
+    };
+    let fleet = Fleet::start(vec![spec("eu")], FleetSettings::default(), Metrics::default());
+    let member = fleet.member(&name("a")).unwrap();
+    assert_eq!(member.attributes().labels["region"], "eu");
+    fleet.replace(vec![spec("us")]).await;
+    assert_eq!(member.attributes().labels["region"], "us", "the member is the same, its label another");
 }

@@ -1,8 +1,10 @@
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use kube::Config;
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
+use orrery_api::placement::ClusterAttributes;
 use tokio::runtime::Handle;
 use tokio::task::spawn_blocking;
 use twox_hash::XxHash3_64;
@@ -17,6 +19,10 @@ impl MemberSource for MemberSpec {
         // Reading files and running exec plugins block.
         let made = spawn_blocking(move || spec.endpoint(&settings, &traffic)).await;
         made.unwrap_or_else(|panic| Err(ConnectError::Other(format!("reading the kubeconfig failed: {panic}"))))
+    }
+
+    fn attributes(&self) -> Arc<ClusterAttributes> {
+        Arc::clone(&self.attributes)
     }
 }
 

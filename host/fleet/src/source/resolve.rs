@@ -1,8 +1,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use kube::config::{Cluster, Kubeconfig};
-use orrery_api::{ClusterName, ClusterNameError};
+use orrery_api::placement::ClusterAttributes;
+use orrery_api::{ClusterName, ClusterNameError, nearest};
 use sha2::{Digest as _, Sha256};
 
 use super::kubeconfig::read_all;
@@ -20,6 +22,8 @@ pub struct MemberFlags {
     pub all_contexts: bool,
     /// `--member`: `NAME=FILE[#CONTEXT]`.
     pub members: Vec<String>,
+    /// Labels and taints, by the member's name.
+    pub attributes: BTreeMap<ClusterName, Arc<ClusterAttributes>>,
 }
 
 /// Why flags name no fleet.
@@ -66,6 +70,14 @@ pub enum ResolveError {
     /// Two members have one name.
     #[error("two members are named {0}; give one another name with --member NAME=FILE#CONTEXT")]
     SameName(ClusterName),
+    /// Labels or taints of no member.
+    #[error("labels or taints are given to {name}, which is no member; {hint}")]
+    UnknownCluster {
+        /// The name that no member has.
+        name: ClusterName,
+        /// Which was meant, or which there are.
+        hint: String,
+    },
     /// Two contexts are one cluster.
     #[error("members {first} and {second} are one cluster, {server}; name one of the two")]
     SameCluster {
@@ -101,8 +113,8 @@ impl MemberFlags {
     /// The members that the flags name, in their order: contexts, then `--member`s.
     ///
     /// # Errors
-    /// Files that cannot be read, contexts that are not there, two members of one name, two contexts of one cluster (by
-    /// URL and CA; the fleet finds the others by their kube-system uid).
+    /// Files that cannot be read, contexts that are not there, two members of one name, labels of none, two contexts of one
+    /// cluster (by URL and CA; the fleet finds the others by their kube-system uid).
     pub fn resolve(&self) -> Result<Vec<MemberSpec>, ResolveError> {
         let alone = self.contexts.is_empty() && !self.all_contexts;
         let files = match self.kubeconfig.as_slice() {
@@ -122,7 +134,9 @@ impl MemberFlags {
         }
         let names = names(&asked)?;
         one_cluster_each(&asked, &names)?;
+        self.attributes.keys().try_for_each(|name| one_of(&names, name))?;
         let spec = |(asked, name): (Asked<'_>, ClusterName)| MemberSpec {
+            attributes: self.attributes.get(&name).cloned().unwrap_or_default(),
             name,
             kubeconfig: asked.files.to_vec(),
             context: Some(asked.context),
@@ -226,6 +240,18 @@ fn one_cluster_each(asked: &[Asked<'_>], names: &[ClusterName]) -> Result<(), Re
         seen.push((at, place));
     }
     Ok(())
+}
+
+fn one_of(members: &[ClusterName], name: &ClusterName) -> Result<(), ResolveError> {
+    if members.contains(name) {
+        return Ok(());
+    }
+    let members: Vec<&str> = members.iter().map(ClusterName::as_str).collect();
+    let hint = match nearest(name.as_str(), &members) {
+        Some(meant) => format!("did you mean {meant}?"),
+        None => format!("members are {}", members.join(", ")),
+    };
+    Err(ResolveError::UnknownCluster { name: name.clone(), hint })
 }
 
 /// What makes two entries of a kubeconfig one cluster.

@@ -86,7 +86,8 @@ fn kubeconfig(dir: &Path, address: SocketAddr, user: &str) -> PathBuf {
 
 fn fleet(kubeconfig: PathBuf, metrics: Metrics) -> (Fleet, Member) {
     let name = ClusterName::new("east").unwrap();
-    let spec = MemberSpec { name: name.clone(), kubeconfig: vec![kubeconfig], context: None };
+    let spec =
+        MemberSpec { name: name.clone(), kubeconfig: vec![kubeconfig], context: None, attributes: Arc::default() };
     let fleet = Fleet::start(vec![spec], FleetSettings::default(), metrics);
     let member = fleet.member(&name).unwrap();
     (fleet, member)

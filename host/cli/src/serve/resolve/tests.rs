@@ -1,6 +1,7 @@
 use clap::Parser;
 use orrery_api::Stamp;
 use orrery_api::config::{ByteSize, LogFormat};
+use orrery_api::placement::ClusterAttributes;
 
 use super::*;
 use crate::{Cli, Command, EtcdPlace, PasswordSource, StorePlace};
@@ -96,10 +97,55 @@ fn a_flag_goes_before_its_variable_before_the_file_before_the_default() {
             ),
             ["a=1#c", "b=2 c=3", "d=4#e", ""],
         ),
+        (
+            by_source(
+                "--cluster-label a:k=1 --cluster-label a:l=2",
+                ("ORRERY_CLUSTER_LABEL", "b:k=3,c:k=4"),
+                "clusters: {d: {labels: {k: '5'}}, e: {labels: {k: '6'}}}",
+                |s| labels(&s).join(" "),
+            ),
+            ["a:k=1 a:l=2", "b:k=3 c:k=4", "d:k=5 e:k=6", ""],
+        ),
+        (
+            by_source(
+                "--cluster-taint a:k=1:NoSchedule",
+                ("ORRERY_CLUSTER_TAINT", "b:k:NoExecute"),
+                "clusters: {c: {taints: [{key: k, effect: PreferNoSchedule}]}}",
+                |s| taints(&s).join(" "),
+            ),
+            ["a:k=1:NoSchedule", "b:k:NoExecute", "c:k:PreferNoSchedule", ""],
+        ),
     ];
     for (resolved, wanted) in cases {
         assert_eq!(resolved, wanted);
     }
+}
+
+fn labels(settings: &Settings) -> Vec<String> {
+    let all = settings.clusters.iter();
+    let of = |(cluster, attributes): (&ClusterName, &ClusterAttributes)| -> Vec<String> {
+        attributes.labels.iter().map(|(key, value)| format!("{cluster}:{key}={value}")).collect()
+    };
+    all.flat_map(of).collect()
+}
+
+fn taints(settings: &Settings) -> Vec<String> {
+    let all = settings.clusters.iter();
+    all.flat_map(|(cluster, attributes)| attributes.taints.iter().map(move |taint| format!("{cluster}:{taint}")))
+        .collect()
+}
+
+#[test]
+fn labels_and_taints_of_a_cluster_may_come_from_two_sources() {
+    let file = "clusters: {a: {labels: {k: v}, taints: [{key: t, effect: NoExecute}]}}";
+    let settings = resolve(&["--cluster-label", "a:k=w"], &[], file).unwrap();
+    assert_eq!((labels(&settings), taints(&settings)), (vec!["a:k=w".to_owned()], vec!["a:t:NoExecute".to_owned()]));
+}
+
+#[test]
+fn a_cluster_cannot_be_given_its_own_name_as_a_label() {
+    let error = resolve(&["--cluster-label", "a:orrery.dev/cluster=b"], &[], "").unwrap_err().to_string();
+    assert_eq!(error, "orrery.dev/cluster of a is its name, and cannot be given; leave that label out");
 }
 
 #[test]

@@ -1,5 +1,7 @@
 use std::fmt::Write as _;
 
+use orrery_api::placement::Label;
+
 use super::*;
 
 /// A kubeconfig file with these (context, server) pairs, the first of them current.
@@ -87,4 +89,31 @@ fn what_is_not_there_is_named_with_what_is() {
             "{member}"
         );
     }
+}
+
+#[test]
+fn members_have_the_labels_and_taints_of_their_names_whatever_they_come_from() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = kubeconfig(dir.path(), "k", &[("East", "https://e"), ("west", "https://w")]);
+    let flags = |name: &str| MemberFlags {
+        kubeconfig: vec![file.clone()],
+        contexts: vec!["East".to_owned()],
+        members: vec![format!("edge={}#west", file.display())],
+        attributes: BTreeMap::from([(ClusterName::new(name).unwrap(), attributes("region", "eu"))]),
+        ..MemberFlags::default()
+    };
+    let regions = |name: &str| -> Vec<Option<String>> {
+        let specs = flags(name).resolve().unwrap();
+        specs.iter().map(|spec| spec.attributes.labels.get("region").cloned()).collect()
+    };
+    assert_eq!(regions("east"), [Some("eu".to_owned()), None]);
+    assert_eq!(regions("edge"), [None, Some("eu".to_owned())]);
+    let wrong = |name: &str| flags(name).resolve().unwrap_err().to_string();
+    assert_eq!(wrong("esat"), "labels or taints are given to esat, which is no member; did you mean east?");
+    assert_eq!(wrong("north"), "labels or taints are given to north, which is no member; members are east, edge");
+}
+
+fn attributes(key: &str, value: &str) -> Arc<ClusterAttributes> {
+    let label = Label::new(key, value).unwrap();
+    Arc::new(ClusterAttributes { labels: [label].into_iter().collect(), taints: Vec::new() })
 }
