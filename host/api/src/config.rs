@@ -63,6 +63,8 @@ pub struct Config {
     pub stamp: Option<Stamp>,
     /// Most bytes that the cache may hold, over all resources.
     pub cache_bytes_max: Option<ByteSize>,
+    /// Directory of extensions.
+    pub extensions: Option<PathBuf>,
     /// Namespaces that are observed one by one, for credentials that may not list over all.
     pub namespaces: Option<Vec<String>>,
     /// Certificates.

@@ -80,6 +80,9 @@ pub struct ServeArgs {
     /// Most bytes that the cache may hold, as 2147483648 or 2Gi [default: 60% of memory]
     #[arg(long, value_name = "N")]
     pub cache_bytes_max: Option<ByteSize>,
+    /// Directory of placement policies; followed while the host runs
+    #[arg(long, value_name = "DIR")]
+    pub extensions: Option<PathBuf>,
     /// Namespaces to observe one by one, for credentials that may not list over all
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub namespaces: Vec<String>,
@@ -127,6 +130,8 @@ pub struct Settings {
     pub stamp: Stamp,
     /// Most bytes that the cache may hold; `None`: [`Settings::CACHE_SHARE`] of memory.
     pub cache_bytes_max: Option<ByteSize>,
+    /// Directory of extensions; `None`: there are none.
+    pub extensions: Option<PathBuf>,
     /// Namespaces to observe one by one; `None`: all at once.
     pub namespaces: Option<Vec<String>>,
     /// PEM certificate chain and private key to serve with; `None`: by the host's own CA.

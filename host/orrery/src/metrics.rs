@@ -8,6 +8,7 @@ pub(crate) struct Metrics {
     pub(crate) fleet: orrery_fleet::Metrics,
     pub(crate) cache: orrery_cache::Metrics,
     pub(crate) sequencer: orrery_sequencer::Metrics,
+    pub(crate) extensions: orrery_extensions::Metrics,
     pub(crate) auth: orrery_auth::Metrics,
     pub(crate) rest: orrery_rest::Metrics,
 }
@@ -21,6 +22,7 @@ impl Metrics {
         metrics.fleet.register(&mut registry);
         metrics.cache.register(&mut registry);
         metrics.sequencer.register(&mut registry);
+        metrics.extensions.register(&mut registry);
         metrics.auth.register(&mut registry);
         metrics.rest.register(&mut registry);
         (metrics, registry)

@@ -1,5 +1,6 @@
 //! `orrery serve`: the wiring, in the order of the picture in ARCHITECTURE.md.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -8,6 +9,7 @@ use orrery_api::config::ByteSize;
 use orrery_auth::{CertificateSettings, Certificates, ServingFiles};
 use orrery_cache::Budget;
 use orrery_cli::{Contexts, Environment, ServeArgs, Settings};
+use orrery_extensions::Extensions;
 use orrery_fleet::{Fleet, FleetSettings, MemberFlags, MemberSpec};
 use orrery_rest::Front;
 use orrery_sequencer::{Sequencer, WallClock};
@@ -26,6 +28,8 @@ pub(crate) async fn serve(args: ServeArgs) -> anyhow::Result<()> {
     logs::begin(&settings)?;
     files::raise_limit();
     let (metrics, registry) = Metrics::registered();
+    let open = |directory: &PathBuf| Extensions::open(directory, metrics.extensions.clone());
+    let extensions = settings.extensions.as_ref().map(open).transpose()?;
     let lock = Arc::new(DirLock::take(&settings.data).context("cannot use the data directory")?);
     let store = Store::open(&settings.store, lock, &metrics.stores).await?;
 
@@ -66,6 +70,9 @@ pub(crate) async fn serve(args: ServeArgs) -> anyhow::Result<()> {
     let tls = certificates.server_config();
     tokio::spawn(signals::handle(args, fleet, stop.clone()));
     tokio::spawn(certificates.keep_renewed(stop.clone()));
+    if let Some(extensions) = extensions {
+        tokio::spawn(extensions.follow(stop.clone()));
+    }
     let serving = orrery_rest::serve(listener, tls, front, stop.clone());
     let ((), taken_over) = tokio::join!(serving, store.ends_when_taken_over(stop));
     // Only now: watches end cleanly with the drain, not because their resource did.

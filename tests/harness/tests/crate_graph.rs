@@ -15,13 +15,14 @@ const ALLOWED: &[(&str, &[&str])] = &[
     ("orrery-cache", &["markers", "api"]),
     ("orrery-sequencer", &["markers", "cache", "fleet", "api"]),
     ("orrery-placement", &["api"]),
+    ("orrery-extensions", &["api"]),
     ("orrery-auth", &["fleet", "api"]),
-    ("orrery-rest", &["auth", "cache", "sequencer", "fleet", "placement", "markers", "api"]),
+    ("orrery-rest", &["auth", "cache", "sequencer", "fleet", "placement", "extensions", "markers", "api"]),
     ("orrery-cli", &["api"]),
     ("orrery-sim", &["api"]),
     (
         "orrery",
-        &["api", "markers", "stores", "fleet", "cache", "sequencer", "placement", "auth", "rest", "cli"],
+        &["api", "markers", "stores", "fleet", "cache", "sequencer", "placement", "extensions", "auth", "rest", "cli"],
     ),
 ];
 

@@ -37,6 +37,7 @@ etcd:
   passwordFile: p.txt
 stamp: annotation
 cacheBytesMax: 2Gi
+extensions: ext
 namespaces: [a, b]
 tls:
   certFile: c.pem
@@ -63,6 +64,7 @@ log:
     let files = [etcd.cacert, etcd.cert, etcd.key, etcd.password_file].map(|file| file.unwrap().display().to_string());
     assert_eq!(files, ["eca.pem", "ec.pem", "ek.pem", "p.txt"]);
     assert_eq!(config.cache_bytes_max.map(ByteSize::bytes), Some(2 << 30));
+    assert_eq!(config.extensions, Some("ext".into()));
     assert_eq!(config.tls.client_ca_file, Some("ca.pem".into()));
     assert_eq!(config.tls.sans.unwrap(), ["fleet.example.com"]);
     assert_eq!(

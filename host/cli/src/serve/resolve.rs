@@ -131,6 +131,7 @@ impl ServeArgs {
             store: etcd.resolve(store, from, file.etcd)?,
             stamp: from.word(self.stamp, "ORRERY_STAMP", file.stamp)?.unwrap_or_default(),
             cache_bytes_max: from.one(self.cache_bytes_max, "ORRERY_CACHE_BYTES_MAX", file.cache_bytes_max)?,
+            extensions: from.one(self.extensions, "ORRERY_EXTENSIONS", file.extensions)?,
             namespaces: check_namespaces(from.many(self.namespaces, "ORRERY_NAMESPACES", file.namespaces)?)?,
             serving: pair(certificate, key)?,
             client_ca_file: from.one(self.client_ca_file, "ORRERY_CLIENT_CA_FILE", file.tls.client_ca_file)?,

@@ -57,6 +57,10 @@ fn a_flag_goes_before_its_variable_before_the_file_before_the_default() {
             ["1Gi", "2Gi", "3Gi", ""],
         ),
         (
+            by_source("--extensions 1", ("ORRERY_EXTENSIONS", "2"), "extensions: 3", |s| optional(s.extensions)),
+            ["Some(\"1\")", "Some(\"2\")", "Some(\"3\")", "None"],
+        ),
+        (
             by_source("--namespaces a,b", ("ORRERY_NAMESPACES", "c, d"), "namespaces: [e]", |s| {
                 format!("{:?}", s.namespaces)
             }),

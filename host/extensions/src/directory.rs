@@ -1,0 +1,191 @@
+use std::collections::BTreeSet;
+use std::error::Error;
+use std::io;
+use std::mem;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio::task::spawn_blocking;
+use tokio::time::{MissedTickBehavior, interval};
+use tokio_util::sync::CancellationToken;
+use tracing::{error, info};
+
+use crate::file::{self, Listing};
+use crate::set::FileSet;
+use crate::{FileError, Metrics, Policies};
+
+/// The directory of `--extensions`, as it was read last.
+#[derive(Debug)]
+pub struct Extensions {
+    directory: PathBuf,
+    /// What was there at the last look.
+    seen: Listing,
+    /// What of it was read.
+    read: Listing,
+    /// Whether the last look failed.
+    is_unreadable: bool,
+    files: FileSet,
+    policies: Policies,
+    metrics: Metrics,
+}
+
+/// Why a host cannot start with a directory.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// It cannot be listed.
+    #[error("extensions directory {} cannot be read; make it, or name another one with --extensions", directory.display())]
+    Directory {
+        /// The directory.
+        directory: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// A file in it cannot be used.
+    #[error("extension file {} cannot be used", file.display())]
+    File {
+        /// The file.
+        file: PathBuf,
+        /// Why, and what to do.
+        #[source]
+        source: FileError,
+    },
+}
+
+/// How often the directory is looked at. A file is read once it has stayed as it is between two looks, so that one that is
+/// being written is not read by half.
+const LOOK: Duration = Duration::from_millis(500);
+
+// === impl Extensions ===
+
+impl Extensions {
+    /// Reads `directory`, all of whose files must be right.
+    ///
+    /// # Errors
+    /// The first that is not, with the line.
+    pub fn open(directory: &Path, metrics: Metrics) -> Result<Self, OpenError> {
+        let fail = |source| OpenError::Directory { directory: directory.to_owned(), source };
+        let listing = file::list(directory).map_err(fail)?;
+        let mut files = FileSet::default();
+        for path in listing.keys() {
+            files.say(path, Ok(file::read(path).map_err(|source| OpenError::File { file: path.clone(), source })?));
+        }
+        files.settle();
+        if let Some((file, source)) = files.take_refused() {
+            return Err(OpenError::File { file, source });
+        }
+        let extensions = Self {
+            directory: directory.to_owned(),
+            seen: listing.clone(),
+            read: listing,
+            is_unreadable: false,
+            files,
+            policies: Policies::none(),
+            metrics,
+        };
+        extensions.publish();
+        info!(directory = %directory.display(), policies = extensions.policies.all().len(), "extensions read");
+        Ok(extensions)
+    }
+
+    /// The policies of now and later.
+    pub fn policies(&self) -> Policies {
+        self.policies.clone()
+    }
+
+    /// Follows the directory until `stop`: what is written there is used within two seconds.
+    pub async fn follow(mut self, stop: CancellationToken) {
+        let mut looks = interval(LOOK);
+        looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                _ = looks.tick() => {}
+            }
+            let looked = spawn_blocking(move || {
+                self.look();
+                self
+            });
+            match looked.await {
+                Ok(extensions) => self = extensions,
+                Err(error) => {
+                    error!(%error, "extensions are no longer followed: restart the host to have changes of them");
+                    return;
+                }
+            }
+        }
+    }
+
+    fn look(&mut self) {
+        let listing = match file::list(&self.directory) {
+            Ok(listing) => listing,
+            Err(error) => return self.cannot_be_read(&error),
+        };
+        self.is_unreadable = false;
+        let before = mem::replace(&mut self.seen, listing);
+        let (now, read) = (&self.seen, &self.read);
+        let has_settled = |path: &&PathBuf| now.get(*path) == before.get(*path) && now.get(*path) != read.get(*path);
+        let changed: BTreeSet<PathBuf> = now.keys().chain(read.keys()).filter(has_settled).cloned().collect();
+        if !changed.is_empty() {
+            changed.iter().for_each(|path| self.take(path));
+            self.files.settle();
+            self.report(&changed);
+            self.publish();
+        }
+    }
+
+    fn take(&mut self, path: &Path) {
+        match self.seen.get(path) {
+            Some(stamp) => {
+                self.read.insert(path.to_owned(), *stamp);
+                self.files.say(path, file::read(path));
+            }
+            None => {
+                self.read.remove(path);
+                self.files.remove(path);
+            }
+        }
+    }
+
+    /// Says what became of the files that changed.
+    fn report(&self, changed: &BTreeSet<PathBuf>) {
+        for (path, reason) in self.files.refused().filter(|(path, _)| changed.contains(*path)) {
+            self.metrics.failed();
+            let reason = chain(reason);
+            error!(file = %path.display(), reason, "extension file cannot be used: what it said before goes on");
+        }
+        for path in changed.iter().filter(|path| !self.files.refused().any(|(refused, _)| refused == path.as_path())) {
+            let what = if self.read.contains_key(path) { "extension file read" } else { "extension file is gone" };
+            info!(file = %path.display(), "{what}");
+        }
+    }
+
+    fn publish(&self) {
+        let (used, refused) = (self.files.used(), self.files.refused().count());
+        self.metrics.in_use(self.files.len() - refused, refused, used.len());
+        self.policies.set(used);
+    }
+
+    /// Nothing changes; said once.
+    fn cannot_be_read(&mut self, error: &io::Error) {
+        if !mem::replace(&mut self.is_unreadable, true) {
+            self.metrics.failed();
+            let directory = self.directory.display();
+            error!(%directory, %error, "extensions directory cannot be read: extensions stay as they are");
+        }
+    }
+}
+
+/// `error` and its causes.
+fn chain(error: &FileError) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests;

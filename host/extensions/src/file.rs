@@ -1,0 +1,149 @@
+use std::collections::BTreeMap;
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read as _};
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use orrery_api::YamlError;
+use orrery_api::placement::Policy;
+
+/// Largest file that is read, in bytes.
+pub(crate) const BYTES_MAX: u64 = 1 << 20;
+
+/// Most files that a directory may have.
+const FILES_MAX: usize = 1000;
+
+/// What a file says.
+pub(crate) type Content = Vec<Arc<Policy>>;
+
+/// Files of a directory, with what tells one content from another.
+pub(crate) type Listing = BTreeMap<PathBuf, Stamp>;
+
+/// Another one means that the file is another, or has other content. The time is that of the last change of its inode,
+/// which nobody can set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Stamp {
+    device: u64,
+    inode: u64,
+    changed: (i64, i64),
+    bytes: u64,
+}
+
+/// Why a file cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// It cannot be read, or is no text.
+    #[error("it cannot be read")]
+    Read(#[source] io::Error),
+    /// It is larger than is read.
+    #[error("it is larger than {BYTES_MAX} bytes; split it")]
+    Large,
+    /// It is not what it should be.
+    #[error(transparent)]
+    Yaml(#[from] YamlError),
+    /// It has a policy that another file has.
+    #[error("{policy} stands in {} already; give one of the two another name, or delete it", other.display())]
+    Taken {
+        /// The policy.
+        policy: String,
+        /// The other file.
+        other: PathBuf,
+    },
+}
+
+/// The files of `directory` that are extensions: `*.yaml` and `*.yml`, but none whose name begins with a dot.
+pub(crate) fn list(directory: &Path) -> io::Result<Listing> {
+    let mut listing = Listing::new();
+    for entry in fs::read_dir(directory)? {
+        let path = entry?.path();
+        if !is_extension(&path) {
+            continue;
+        }
+        // It may be gone since, or be a link to nothing.
+        let Ok(metadata) = fs::metadata(&path) else { continue };
+        if metadata.is_file() {
+            listing.insert(path, Stamp::of(&metadata));
+        }
+        if listing.len() > FILES_MAX {
+            return Err(io::Error::other(format!(
+                "it has more than {FILES_MAX} files; write more policies into one file"
+            )));
+        }
+    }
+    Ok(listing)
+}
+
+/// What the file at `path` says.
+pub(crate) fn read(path: &Path) -> Result<Content, FileError> {
+    let mut text = String::new();
+    let file = File::open(path).map_err(FileError::Read)?;
+    file.take(BYTES_MAX + 1).read_to_string(&mut text).map_err(FileError::Read)?;
+    if text.len() as u64 > BYTES_MAX {
+        return Err(FileError::Large);
+    }
+    Ok(Policy::parse(&text)?.into_iter().map(Arc::new).collect())
+}
+
+// === impl Stamp ===
+
+impl Stamp {
+    fn of(metadata: &Metadata) -> Self {
+        Self {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+            bytes: metadata.len(),
+        }
+    }
+}
+
+fn is_extension(path: &Path) -> bool {
+    let is_hidden = path.file_name().is_none_or(|name| name.as_encoded_bytes().starts_with(b"."));
+    !is_hidden && path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn yaml_files_are_listed_and_others_are_not() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["a.yaml", "b.yml", ".c.yaml", "d.json", "e.yaml~", "yaml"] {
+            fs::write(dir.path().join(name), "").unwrap();
+        }
+        fs::create_dir(dir.path().join("f.yaml")).unwrap();
+        std::os::unix::fs::symlink("nowhere", dir.path().join("g.yaml")).unwrap();
+        std::os::unix::fs::symlink("d.json", dir.path().join("h.yaml")).unwrap();
+        let listing = list(dir.path()).unwrap();
+        let names: Vec<_> = listing.keys().map(|path| path.file_name().unwrap().to_str().unwrap()).collect();
+        assert_eq!(names, ["a.yaml", "b.yml", "h.yaml"]);
+    }
+
+    #[test]
+    fn another_content_has_another_stamp() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.yaml");
+        fs::write(&path, "a").unwrap();
+        let first = list(dir.path()).unwrap();
+        assert_eq!(list(dir.path()).unwrap(), first);
+        fs::write(dir.path().join("new"), "b").unwrap();
+        fs::rename(dir.path().join("new"), &path).unwrap();
+        assert_ne!(list(dir.path()).unwrap(), first);
+    }
+
+    #[test]
+    fn a_file_is_read_up_to_its_bound() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.yaml");
+        let comment = |bytes: u64| format!("#{}", " ".repeat(usize::try_from(bytes).unwrap() - 1));
+        fs::write(&path, comment(BYTES_MAX)).unwrap();
+        assert!(read(&path).unwrap().is_empty());
+        fs::write(&path, comment(BYTES_MAX + 1)).unwrap();
+        assert!(matches!(read(&path), Err(FileError::Large)));
+        fs::write(&path, [0xff, 0xfe]).unwrap();
+        assert!(matches!(read(&path), Err(FileError::Read(_))));
+        assert!(matches!(read(&dir.path().join("none.yaml")), Err(FileError::Read(_))));
+    }
+}
