@@ -9,7 +9,7 @@ use orrery_api::config::ByteSize;
 use orrery_auth::{CertificateSettings, Certificates, ServingFiles};
 use orrery_cache::Budget;
 use orrery_cli::{Contexts, Environment, ServeArgs, Settings};
-use orrery_extensions::Extensions;
+use orrery_extensions::{Extensions, Policies};
 use orrery_fleet::{Fleet, FleetSettings, MemberFlags, MemberSpec};
 use orrery_rest::Front;
 use orrery_sequencer::{Sequencer, WallClock};
@@ -60,6 +60,7 @@ pub(crate) async fn serve(args: ServeArgs) -> anyhow::Result<()> {
     let front = Front {
         fleet: fleet.clone(),
         sequencer,
+        policies: extensions.as_ref().map_or_else(Policies::none, Extensions::policies),
         settings: orrery_rest::Settings { stamp: settings.stamp, ..orrery_rest::Settings::default() },
         metrics: metrics.rest,
         registry: Arc::new(registry),

@@ -10,6 +10,7 @@ mod tracked;
 
 use std::sync::Arc;
 
+use orrery_extensions::Policies;
 use orrery_fleet::Fleet;
 use orrery_sequencer::Sequencer;
 use prometheus_client::registry::Registry;
@@ -22,7 +23,7 @@ use crate::{Metrics, Settings};
 use admission::Admission;
 pub(crate) use admission::Place;
 use openapi::Indexes;
-use resource::{Printers, Selectable};
+use resource::{Capacity, Printers, Selectable};
 
 /// All that the front serves from.
 #[derive(Clone)]
@@ -31,6 +32,8 @@ pub struct Front {
     pub fleet: Fleet,
     /// The clocked resources.
     pub sequencer: Sequencer,
+    /// Where new objects go.
+    pub policies: Policies,
     /// Bounds and times.
     pub settings: Settings,
     /// What the front shows of itself; register it in `registry`.
@@ -51,6 +54,7 @@ pub(crate) struct Service {
     printers: Printers,
     selectable: Selectable,
     indexes: Indexes,
+    capacity: Capacity,
     shutdown: CancellationToken,
 }
 
@@ -59,8 +63,8 @@ pub(crate) struct Service {
 impl Service {
     pub(crate) fn new(front: Front, address: String, shutdown: CancellationToken) -> Self {
         let admission = Admission::new(&front.settings, &front.metrics);
-        let (discovered, printers, selectable, indexes) = Default::default();
-        Self { front, address, admission, discovered, printers, selectable, indexes, shutdown }
+        let (discovered, printers, selectable, indexes, capacity) = Default::default();
+        Self { front, address, admission, discovered, printers, selectable, indexes, capacity, shutdown }
     }
 
     pub(crate) fn settings(&self) -> &Settings {

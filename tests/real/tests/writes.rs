@@ -297,3 +297,49 @@ fn who_asks_to_be_somebody_else_is_refused() -> Result<()> {
     ensure!(answer.status == 403 && answer.text().contains("does not impersonate"), "{}", answer.text());
     Ok(())
 }
+
+#[test]
+fn what_nothing_ties_to_a_cluster_goes_where_taints_and_policies_say() -> Result<()> {
+    let clusters = start_all(["east", "west"].map(ClusterSpec::bare))?;
+    let folder = tempfile::tempdir()?;
+    let stages = "[{stage: clusterSelector, params: {matchLabels: {orrery.dev/cluster: east}}}]";
+    let policy = format!(
+        "apiVersion: orrery.dev/v1alpha1\nkind: ClusterPlacementPolicy\nmetadata: {{name: p}}\nspec: {{selector: \
+         {{resources: [secrets]}}, stages: {stages}}}\n"
+    );
+    std::fs::write(folder.path().join("p.yaml"), policy)?;
+    let host = HostSpec::new()
+        .member(&clusters[0])
+        .member(&clusters[1])
+        .flag("--cluster-taint=east:orrery.dev/maintenance=true:NoSchedule")
+        .flag(format!("--extensions={}", folder.path().display()))
+        .start()?;
+    let client = host.client()?;
+    let place = |path: &str, name: &str| -> Result<Value> {
+        let made = client.create(path, &json!({"metadata": {"name": name}}))?;
+        Ok(made["metadata"]["labels"]["orrery.dev/cluster"].clone())
+    };
+    ensure!(place(maps(), "kept-off")? == "west", "a cluster under maintenance got a new object");
+    ensure!(place("/api/v1/namespaces/default/secrets", "by-policy")? == "east", "the policy was not asked");
+    // A policy that leaves nothing says so.
+    let nowhere = stages.replace("east", "nowhere");
+    let policy = format!(
+        "apiVersion: orrery.dev/v1alpha1\nkind: ClusterPlacementPolicy\nmetadata: {{name: q}}\nspec: {{selector: \
+         {{resources: [serviceaccounts]}}, stages: {nowhere}}}\n"
+    );
+    std::fs::write(folder.path().join("q.yaml"), policy)?;
+    let accounts = "/api/v1/namespaces/default/serviceaccounts";
+    let mut at = 0;
+    let refused = eventually("the new policy is asked", SOON, || {
+        at += 1;
+        let answer = send(&client, "POST", accounts, JSON, &json!({"metadata": {"name": format!("a{at}")}}))?;
+        ensure!(answer.status == 422, "it was answered {}", answer.status);
+        Ok(answer)
+    })?;
+    ensure!(
+        refused.text().contains("east (clusterSelector:") && refused.text().contains("west ("),
+        "{}",
+        refused.text()
+    );
+    Ok(())
+}

@@ -9,6 +9,7 @@ use http::{Request, Response};
 use http_body_util::BodyExt as _;
 use orrery_api::{ClusterName, Stamp};
 use orrery_cache::Budget;
+use orrery_extensions::Policies;
 use orrery_fleet::{Body, BodyError, ConnectError, Endpoint, Fleet, FleetSettings, MemberSource, Traffic, Transport};
 use orrery_markers::{AppendError, MarkerStore, Segment, SegmentSeq, StoreError, StoredLog};
 use orrery_rest::{Front, InProcess};
@@ -88,6 +89,7 @@ impl Host {
         let front = Front {
             fleet: fleet.clone(),
             sequencer,
+            policies: Policies::none(),
             settings: orrery_rest::Settings::default(),
             metrics: orrery_rest::Metrics::default(),
             registry: Arc::new(Registry::default()),

@@ -36,6 +36,7 @@ use crate::websocket::{self, Handshake};
 use connect::is_stream;
 pub(super) use definitions::Selectable;
 pub(super) use printers::Printers;
+pub(super) use write::Capacity;
 
 // === impl Service ===
 

@@ -12,6 +12,7 @@ use hyper_util::rt::TokioIo;
 use orrery_api::ClusterName;
 use orrery_auth::{CertificateSettings, Certificates};
 use orrery_cache::Budget;
+use orrery_extensions::Policies;
 use orrery_fleet::{Fleet, FleetSettings, MemberSource};
 use orrery_rest::{Check, Front, Metrics, Settings, serve};
 use orrery_sequencer::Sequencer;
@@ -80,8 +81,15 @@ impl Door {
         metrics.register(&mut registry);
         let check = Check { name: "members", passes: Box::new(|| Ok(())) };
         let settings = Settings { drain: Duration::from_secs(2), ..settings };
-        let front =
-            Front { fleet, sequencer, settings, metrics, registry: Arc::new(registry), checks: Arc::new([check]) };
+        let front = Front {
+            fleet,
+            sequencer,
+            policies: Policies::none(),
+            settings,
+            metrics,
+            registry: Arc::new(registry),
+            checks: Arc::new([check]),
+        };
         let served = tokio::spawn(serve(listener, certificates.server_config(), front, stop.clone()));
         Self { data, address, stop, served }
     }

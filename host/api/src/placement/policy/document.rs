@@ -114,7 +114,7 @@ impl Step {
         let params = self.params;
         let kind = match self.stage {
             Name::ClusterSelector => match params {
-                Some(params) => StageKind::ClusterSelector(read(params)?),
+                Some(params) => StageKind::ClusterSelector(read(&params)?),
                 None => {
                     return Err(wrong(
                         place,
@@ -126,8 +126,8 @@ impl Step {
                 Some(params) => return Err(wrong(Place::of(params.referenced), "taints takes no `params`")),
                 None => StageKind::Taints,
             },
-            Name::FreeCapacity => StageKind::FreeCapacity(params.map(read).transpose()?.unwrap_or_default()),
-            Name::Spread => StageKind::Spread(params.map(read_spread).transpose()?.unwrap_or_default()),
+            Name::FreeCapacity => StageKind::FreeCapacity(params.as_ref().map(read).transpose()?.unwrap_or_default()),
+            Name::Spread => StageKind::Spread(params.as_ref().map(read_spread).transpose()?.unwrap_or_default()),
         };
         Ok(Stage { kind, failure_policy: self.failure_policy })
     }
@@ -169,7 +169,7 @@ fn stages(steps: Spanned<Vec<Spanned<Step>>>) -> Result<Vec<Stage>, YamlError> {
     Ok(stages)
 }
 
-fn read_spread(params: Spanned<Value>) -> Result<super::Spread, YamlError> {
+fn read_spread(params: &Spanned<Value>) -> Result<super::Spread, YamlError> {
     let place = Place::of(params.referenced);
     let spread: super::Spread = read(params)?;
     let checked = spread.match_label_keys.iter().try_for_each(|key| check_key(key));
@@ -179,7 +179,7 @@ fn read_spread(params: Spanned<Value>) -> Result<super::Spread, YamlError> {
 
 /// The params that `written` spells. JSON is YAML, so it is read as all of the file is, with its hints; the place is that
 /// of the params.
-fn read<T: DeserializeOwned>(written: Spanned<Value>) -> Result<T, YamlError> {
+fn read<T: DeserializeOwned>(written: &Spanned<Value>) -> Result<T, YamlError> {
     let place = Place::of(written.referenced);
     yaml::parse(&written.value.to_string()).map_err(|error| wrong(place, error.problem))
 }

@@ -2,11 +2,13 @@
 //! was written (design 2.8). The host itself never repeats a write.
 
 mod answer;
+mod capacity;
 mod collection;
 mod content;
 mod create;
 mod everywhere;
 mod owners;
+mod place;
 mod review;
 mod route;
 mod send;
@@ -32,6 +34,7 @@ use crate::read::Rendering;
 use crate::request::{RequestInfo, ResourceRequest, Verb};
 use crate::status::Status;
 use crate::translate::{Border, JsonPatch, Members, Own, Pairs, Refused, Versions};
+pub(in crate::front) use capacity::Capacity;
 use content::Content;
 use send::{Outgoing, Sent};
 

@@ -112,19 +112,6 @@ impl Service {
         }
     }
 
-    /// A cluster for an object that nothing ties to one.
-    async fn place(&self, call: &Call<'_>, _resource: &Resource, _facts: &Facts) -> Result<ClusterName, Status> {
-        let mut reasons = Vec::new();
-        for member in self.front.fleet.members().iter() {
-            match self.unfit(call, member).await {
-                None => return Ok(member.name().clone()),
-                Some(reason) => reasons.push(format!("{}: {reason}", member.name())),
-            }
-        }
-        let message = format!("no cluster fits: {}", reasons.join("; "));
-        Err(Status::invalid(&call.asked.gvr.group, &call.served.kind, call.name(), &message))
-    }
-
     /// Why an object of this kind cannot be made in a member at all.
     pub(super) async fn unfit(&self, call: &Call<'_>, member: &Member) -> Option<String> {
         match member.health() {
