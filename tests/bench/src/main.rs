@@ -6,6 +6,7 @@ mod fleet;
 mod markers;
 mod reads;
 mod report;
+mod writes;
 
 use std::path::PathBuf;
 
@@ -39,6 +40,8 @@ enum Name {
     Markers,
     /// Large fleets of simulated members
     Fleet,
+    /// Writes through the host beside an API server
+    Writes,
 }
 
 #[tokio::main]
@@ -63,6 +66,7 @@ async fn run(name: Name, arguments: &Arguments) -> anyhow::Result<Outcome> {
     match name {
         Name::Reads => reads::run(arguments.quick, &arguments.part).await,
         Name::Fleet => fleet::run(arguments.quick, arguments.soak).await,
+        Name::Writes => writes::run(arguments.quick).await,
         Name::Markers => Ok(Outcome { figures: markers::run().await?, failed: Vec::new() }),
     }
 }
