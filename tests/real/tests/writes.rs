@@ -343,3 +343,30 @@ fn what_nothing_ties_to_a_cluster_goes_where_taints_and_policies_say() -> Result
     );
     Ok(())
 }
+
+#[test]
+fn an_object_that_is_the_answer_to_its_deletion_is_in_no_list_after_it() -> Result<()> {
+    let (_clusters, host) = two()?;
+    let client = host.client()?;
+    let all = "/api/v1/namespaces/default/podtemplates";
+    let mut events = watch(&client, all)?;
+    for turn in 0..20 {
+        let containers = json!([{"name": "c", "image": "c"}]);
+        let body = json!({
+            "metadata": {"name": "t", "labels": {"orrery.dev/cluster": "east"}},
+            "template": {"spec": {"containers": containers}},
+        });
+        client.create(all, &body)?;
+        let deleted = written(&client, "DELETE", &format!("{all}/t"), JSON, &json!({}))?;
+        ensure!(deleted["kind"] == "PodTemplate", "{deleted}");
+        let listed = client.json(all)?;
+        ensure!(listed["items"] == json!([]), "turn {turn}: {listed}");
+        ensure!(next(&mut events)?["type"] == "ADDED");
+        let event = next(&mut events)?;
+        ensure!(
+            event["type"] == "DELETED" && version(&event["object"]) == version(&deleted),
+            "{event} is not {deleted}"
+        );
+    }
+    Ok(())
+}

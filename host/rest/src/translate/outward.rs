@@ -69,6 +69,11 @@ impl Head {
         let HeadMetadata { deletion_timestamp, finalizers, .. } = &self.metadata;
         deletion_timestamp.is_some() && finalizers.as_ref().is_none_or(Vec::is_empty)
     }
+
+    /// Whether it is an object that is to go and that something holds back.
+    pub(crate) fn is_held(&self) -> bool {
+        self.metadata.deletion_timestamp.is_some() && !self.is_going()
+    }
 }
 
 // === impl Showing ===
@@ -177,7 +182,8 @@ mod tests {
         let head = |json: &str| Head::read(json.as_bytes()).unwrap();
         let going = head(r#"{"kind":"Pod","metadata":{"uid":"u","resourceVersion":"7","deletionTimestamp":"x"}}"#);
         assert!(going.is_going() && going.version() == Some(MemberVersion::from_number(7)));
-        assert!(!head(r#"{"metadata":{"deletionTimestamp":"x","finalizers":["a"]}}"#).is_going());
+        let held = head(r#"{"metadata":{"deletionTimestamp":"x","finalizers":["a"]}}"#);
+        assert!(held.is_held() && !held.is_going() && !going.is_held());
         let status = head(r#"{"kind":"Status","metadata":{},"details":{"uid":"u"}}"#);
         assert!(status.is_status() && status.version().is_none());
         assert_eq!(status.details.unwrap().uid, "u");

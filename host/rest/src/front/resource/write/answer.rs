@@ -54,7 +54,9 @@ impl Service {
                 resource.sequenced(&target.cluster, &key, &Told::Version(&uid, version), target.since)
             }));
         }
-        if head.is_status() || head.is_going() {
+        // Of some kinds the answer to a deletion is the object as it last was, with nothing in it that says that it is gone.
+        let deleted = call.asked.verb == Verb::Delete && !head.is_held();
+        if head.is_status() || head.is_going() || deleted {
             return self.gone_or_kept(call, resource, target, &key, &head).await;
         }
         let Some(version) = head.version() else { return Ok(None) };
