@@ -74,8 +74,8 @@ enum Role {
     /// The one whose object the client sees.
     First,
     /// One more that holds the name, beside the `first`, whose stamp clients see. That has made the object under the name
-    /// `made`, if it was to be made.
-    Other { first: ClusterName, made: String },
+    /// `made`, if it was to be made, and answered so.
+    Other { first: ClusterName, made: String, answer: Bytes },
 }
 
 // === impl Call ===
@@ -198,7 +198,7 @@ impl Service {
         let (facts, patch) = (call.facts(), call.patch());
         let owners = self.owners(call, &target.cluster, &facts, patch.as_ref()).await?;
         let (cluster, made) = match &target.role {
-            Role::Other { first, made } if target.key.name.is_empty() => (first, made.as_str()),
+            Role::Other { first, made, .. } if target.key.name.is_empty() => (first, made.as_str()),
             Role::Other { first, .. } => (first, &*target.key.name),
             Role::First => (&target.cluster, &*target.key.name),
         };
@@ -221,7 +221,7 @@ impl Service {
             return self.again_with_map(call, resource, &member, path, target, &inward, sent).await;
         }
         let outgoing = match (&target.role, call.asked.verb) {
-            (Role::Other { .. }, Verb::Update) => call.replacing_elsewhere(&border, target, path)?,
+            (Role::Other { answer, .. }, Verb::Update) => call.replacing_elsewhere(&border, target, answer, path)?,
             _ => call.inward(&border, path)?,
         };
         self.send(call, &member, outgoing).await

@@ -82,20 +82,29 @@ impl Call<'_> {
         Ok(Outgoing { content_type, ..Outgoing::of(self, path, body) })
     }
 
-    /// A replacement of the object that is shown, as another holder of its name gets it: what differs between them.
+    /// A replacement of the object that is shown, as another holder of its name gets it: what differs between them. Of a body
+    /// in protobuf or YAML the `answer` of the first holder tells what it says.
     pub(super) fn replacing_elsewhere(
         &self,
         border: &Border<'_>,
         target: &Target,
+        answer: &[u8],
         path: String,
     ) -> Result<Outgoing, Status> {
+        let value = |bytes: &[u8]| -> Result<Value, Status> {
+            let unread = |error| Status::internal(&format!("what another cluster is to get cannot be read: {error}"));
+            serde_json::from_slice(bytes).map_err(unread)
+        };
         let inward = |document: Document| -> Result<Value, Status> {
             let (bytes, _) = document.inward(border).map_err(|refused| self.refusal(&refused))?;
-            Ok(serde_json::from_slice(&bytes).unwrap_or_default())
+            value(&bytes)
         };
         let shown = target.object.as_ref().map(|object| object.body().to_bytes().to_vec()).unwrap_or_default();
         let from = inward(Document::new(shown, Syntax::Json, Shape::Object))?;
-        let to = self.document().map(inward).transpose()?.unwrap_or_default();
+        let to = match (self.content, self.document()) {
+            (Content::Document(Syntax::Json, _), Some(document)) => inward(document)?,
+            _ => value(answer)?,
+        };
         let body = merge_patch(&from, &to).to_string().into();
         let (method, content_type) = (Method::PATCH, Some("application/merge-patch+json"));
         Ok(Outgoing { method, path, body, content_type })

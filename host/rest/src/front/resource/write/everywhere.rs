@@ -90,7 +90,8 @@ impl Service {
         let writes: Vec<_> = others
             .iter()
             .map(|cluster| {
-                let role = Role::Other { first: target.cluster.clone(), made: head.metadata.name.clone() };
+                let (made, answer) = (head.metadata.name.clone(), sent.bytes.clone());
+                let role = Role::Other { first: target.cluster.clone(), made, answer };
                 let other = Target { cluster: cluster.clone(), role, ..target.clone() };
                 async move { (other.cluster.clone(), self.write_other(call, resource, &other).await) }
             })
