@@ -1,9 +1,14 @@
 //! What the tests with real clients share. The tests themselves stand in `tests/`, one file for each client.
 
+mod chance;
 mod clients;
+pub mod conformance;
 mod informers;
+mod stamp;
 mod text;
 
+pub use chance::without_chance;
 pub use clients::{ForeignClient, Held};
 pub use informers::{Informers, Object, Report, Request};
+pub use stamp::{unstamped, unstamped_json};
 pub use text::{unversioned, without_cluster, without_columns};

@@ -19,7 +19,7 @@ use anyhow::{Context, Result};
 use crate::commands::say;
 use crate::host::{Profile, binary};
 use crate::places::{cache, cargo_target, repository};
-use crate::toolchain::{Minor, programs, progress};
+use crate::toolchain::{Minor, programs, progress, upstream_suite};
 
 pub(crate) use counts::Counts;
 
@@ -55,8 +55,12 @@ enum Step {
     Examples,
     /// The test programs in `FOLDER/tests`, with these arguments.
     Tests(&'static str, &'static [&'static str]),
+    /// One test program, with these arguments.
+    Program(&'static str, &'static [&'static str]),
     /// Builds what clusters and the host run, where a reader sees it: what tests say while they pass is not shown.
     Programs,
+    /// Builds upstream's e2e suite, likewise.
+    UpstreamSuite,
     /// A minute of fuzzing of this target.
     Fuzz(&'static str),
     /// A check that passes or fails as a whole, as formatting.
@@ -114,10 +118,21 @@ pub(crate) const SUITES: &[Suite] = &[
     },
     Suite {
         name: "compat",
-        about: "real clients as judges: kubectl and client-go informers",
-        minutes: 3,
+        about: "real clients as judges: kubectl, client-go informers, a third of upstream's conformance specs",
+        minutes: 5,
         runs: Runs::Always,
-        steps: &[Step::Programs, Step::Tests("tests/compat", &[TESTS_AT_ONCE])],
+        steps: &[Step::Programs, Step::UpstreamSuite, Step::Tests("tests/compat", &[TESTS_AT_ONCE])],
+    },
+    Suite {
+        name: "conformance",
+        about: "all of upstream's conformance specs that pass directly, with one member and with two",
+        minutes: 30,
+        runs: Runs::Named,
+        steps: &[
+            Step::Programs,
+            Step::UpstreamSuite,
+            Step::Program("conformance", &["--ignored", "--test-threads=1", "--skip=discover"]),
+        ],
     },
     Suite {
         name: "sim-long",
@@ -149,6 +164,19 @@ pub(crate) const SUITES: &[Suite] = &[
         steps: &[Step::Tests("tests/real", &["--ignored", "--test-threads=1"])],
     },
 ];
+
+/// What `./dev test conformance --discover` runs instead of the suite.
+pub(crate) const DISCOVERY: Suite = Suite {
+    name: "discovery",
+    about: "which conformance specs pass directly against a member",
+    minutes: 40,
+    runs: Runs::Named,
+    steps: &[
+        Step::Programs,
+        Step::UpstreamSuite,
+        Step::Program("conformance", &["--ignored", "--nocapture", "discover"]),
+    ],
+};
 
 /// The suites `names`, or those that always run if it is empty.
 pub(crate) fn chosen(names: &[String]) -> Result<Vec<&'static Suite>> {
@@ -190,14 +218,26 @@ impl Step {
                 let mut tests = cargo_test()?;
                 counted(tests.args(selected(&test_programs(&repository().join(folder))?)).arg("--").args(*args))
             }
+            Self::Program(name, args) => counted(cargo_test()?.arg(format!("--test={name}")).arg("--").args(*args)),
             Self::Programs => {
                 let built =
                     programs(Minor::NEWEST).and_then(|_| progress("building the host", || binary(Profile::Dev)));
-                let built = built.inspect_err(|error| eprintln!("dev: {error:#}"));
-                Ok(if built.is_ok() { Counts::default() } else { Counts::one_failed() })
+                Ok(built_or_failed(built))
             }
+            Self::UpstreamSuite => Ok(built_or_failed(upstream_suite())),
             Self::Fuzz(target) => Ok(checked(&format!("the fuzz target {target}"), || fuzz::command(target))),
             Self::Check(name, command) => Ok(checked(name, command)),
+        }
+    }
+}
+
+/// What is built counts for nothing; what is not has failed.
+fn built_or_failed<T>(built: Result<T>) -> Counts {
+    match built {
+        Ok(_) => Counts::default(),
+        Err(error) => {
+            eprintln!("dev: {error:#}");
+            Counts::one_failed()
         }
     }
 }

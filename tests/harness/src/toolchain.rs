@@ -5,6 +5,7 @@
 //! warm start costs a few reads. Several processes may ask at once: one builds a program, the others wait for its lock.
 
 mod kubernetes;
+mod upstream;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -16,6 +17,7 @@ use anyhow::{Context, Result, bail};
 use crate::places::{cache, repository};
 
 pub use kubernetes::Minor;
+pub use upstream::{UpstreamSuite, upstream_suite};
 
 const ETCD: &str = "3.7.3";
 const KWOK: &str = "0.8.0";
@@ -50,7 +52,16 @@ struct Build<'a> {
     module: &'a Path,
     package: &'a str,
     ldflags: &'a str,
+    makes: Makes,
     output: PathBuf,
+}
+
+/// What a build makes of its package.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Makes {
+    Program,
+    /// A program that runs the package's tests.
+    Tests,
 }
 
 /// Paths of what an etcd by itself runs.
@@ -66,7 +77,7 @@ pub(crate) fn etcd_programs() -> Result<EtcdPrograms> {
     let folder = cache(&format!("bin/etcd-{ETCD}"))?;
     let plain = |package: &str, name: &str| {
         let module = &repository().join("tests/clusters/etcd");
-        Build { module, package, ldflags: "-s -w", output: folder.join(name) }.run()
+        Build { module, package, ldflags: "-s -w", makes: Makes::Program, output: folder.join(name) }.run()
     };
     Ok(EtcdPrograms {
         etcd: plain("go.etcd.io/etcd/server/v3", "etcd")?,
@@ -81,7 +92,7 @@ pub fn programs(minor: Minor) -> Result<Programs> {
     let EtcdPrograms { etcd, etcdctl } = etcd_programs()?;
     let kwok = cache(&format!("bin/kwok-{KWOK}"))?;
     let plain = |module: &str, package: &str, output: PathBuf| {
-        Build { module: &clusters.join(module), package, ldflags: "-s -w", output }.run()
+        Build { module: &clusters.join(module), package, ldflags: "-s -w", makes: Makes::Program, output }.run()
     };
     Ok(Programs {
         etcd,
@@ -101,7 +112,7 @@ impl Build<'_> {
     fn run(&self) -> Result<PathBuf> {
         let name = self.output.file_name().expect("outputs are named files").to_string_lossy();
         let stamp_file = self.output.with_file_name(format!("{name}.stamp"));
-        let stamp = format!("{}\n{}\n{}", self.package, self.ldflags, fs::read_to_string(self.module.join("go.mod"))?);
+        let stamp = format!("{}\n{}\n{}", self.package, self.ldflags, self.sources()?);
         let is_built = || self.output.exists() && fs::read_to_string(&stamp_file).is_ok_and(|found| found == stamp);
         if is_built() {
             return Ok(self.output.clone());
@@ -114,13 +125,27 @@ impl Build<'_> {
         let version = self.output.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
         progress(&format!("building {name} of {version}"), || {
             let mut go = go(self.module)?;
-            go.args(["build", "-p", "2", "-trimpath", "-buildvcs=false", "-ldflags", self.ldflags]);
+            go.args(match self.makes {
+                Makes::Program => ["build"].as_slice(),
+                Makes::Tests => &["test", "-c"],
+            });
+            go.args(["-p", "2", "-trimpath", "-buildvcs=false", "-ldflags", self.ldflags]);
             // Nobody debugs these: a third of the compiler's time goes otherwise.
             go.args(["-gcflags", "all=-dwarf=false"]).env("GOGC", "400");
             run(go.arg("-o").arg(&self.output).arg(self.package))
         })?;
         fs::write(&stamp_file, stamp)?;
         Ok(self.output.clone())
+    }
+
+    /// The module's `go.mod`, and what it has of its own: packages of other modules are pinned by the former.
+    fn sources(&self) -> Result<String> {
+        let files = fs::read_dir(self.module)?.map(|file| Ok(file?.path())).collect::<Result<Vec<_>>>()?;
+        let mut own: Vec<_> =
+            files.into_iter().filter(|file| file.extension().is_some_and(|ending| ending == "go")).collect();
+        own.sort();
+        let files = [self.module.join("go.mod")].into_iter().chain(own);
+        Ok(files.map(fs::read_to_string).collect::<std::io::Result<Vec<_>>>()?.concat())
     }
 }
 

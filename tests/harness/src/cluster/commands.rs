@@ -92,7 +92,8 @@ pub(super) fn controllers(
     Ok([controller_manager, scheduler, kwok])
 }
 
-/// What the fake kubelet answers: exec runs the command on this machine, logs and attach read one file.
+/// What the fake kubelet answers: exec runs the command on this machine, logs and attach read one file, and what is sent
+/// to a forwarded port comes back.
 fn fake_kubelet(dir: &Path) -> Result<String> {
     let log = dir.join("container.log");
     fs::write(
@@ -105,6 +106,7 @@ fn fake_kubelet(dir: &Path) -> Result<String> {
         ("ClusterExec", "execs: [{local: {}}]".to_owned()),
         ("ClusterLogs", format!("logs: [{{logsFile: '{log}', follow: true}}]")),
         ("ClusterAttach", format!("attaches: [{{logsFile: '{log}'}}]")),
+        ("ClusterPortForward", "forwards: [{command: [cat]}]".to_owned()),
     ];
     let documents = documents.map(|(kind, spec)| {
         format!("apiVersion: kwok.x-k8s.io/v1alpha1\nkind: {kind}\nmetadata: {{name: all}}\nspec: {{{spec}}}\n")

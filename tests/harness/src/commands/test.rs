@@ -1,10 +1,10 @@
 use std::process::ExitCode;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::Args;
 
 use super::say;
-use crate::suites::{Counts, Outcome, Runs, SUITES, chosen};
+use crate::suites::{Counts, DISCOVERY, Outcome, Runs, SUITES, Suite, chosen};
 
 #[derive(Debug, Args)]
 pub(super) struct Test {
@@ -14,6 +14,9 @@ pub(super) struct Test {
     /// Print all suites with the minutes that each takes
     #[arg(long, conflicts_with = "suites")]
     list: bool,
+    /// With `conformance`: find out which specs pass directly against a member, and write the list anew
+    #[arg(long, requires = "suites")]
+    discover: bool,
 }
 
 // === impl Test ===
@@ -24,11 +27,19 @@ impl Test {
             return list().map(|()| ExitCode::SUCCESS);
         }
         let mut outcomes = Vec::new();
-        for suite in chosen(&self.suites)? {
+        for suite in self.chosen()? {
             eprintln!("dev: suite {} (about {} min) ...", suite.name, suite.minutes);
             outcomes.push(suite.run()?);
         }
         report(&outcomes)
+    }
+
+    fn chosen(&self) -> Result<Vec<&'static Suite>> {
+        if self.discover {
+            ensure!(self.suites == ["conformance"], "--discover goes with the suite conformance alone");
+            return Ok(vec![&DISCOVERY]);
+        }
+        chosen(&self.suites)
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
-use super::{Build, go, progress, run};
+use super::{Build, Makes, go, progress, run};
 use crate::places::{cache, repository};
 
 /// A minor version of Kubernetes that clusters can run.
@@ -42,14 +42,22 @@ impl Minor {
     }
 }
 
-/// Builds one program of Kubernetes, stamped with its version as a release is: a server that calls itself v0.0.0 is
-/// refused some things by kubectl.
+/// Builds one program of Kubernetes.
 pub(super) fn build(minor: Minor, program: &str) -> Result<PathBuf> {
-    let version = minor.version();
     let module = match minor {
         Minor::NEWEST => repository().join("tests/clusters/kubernetes"),
         older => derived_module(older)?,
     };
+    let ldflags = release_flags(minor)?;
+    let output = cache(&format!("bin/kubernetes-{}", minor.version()))?.join(program);
+    let package = format!("k8s.io/kubernetes/cmd/{program}");
+    Build { module: &module, package: &package, ldflags: &ldflags, makes: Makes::Program, output }.run()
+}
+
+/// Linker flags that stamp a program with its version as a release is: a server that calls itself v0.0.0 is refused
+/// some things by kubectl.
+pub(super) fn release_flags(minor: Minor) -> Result<String> {
+    let version = minor.version();
     let (major, rest) = version.split_once('.').expect("versions have three parts");
     let (minor, _) = rest.split_once('.').expect("versions have three parts");
     let mut ldflags = "-s -w".to_owned();
@@ -66,8 +74,7 @@ pub(super) fn build(minor: Minor, program: &str) -> Result<PathBuf> {
             write!(ldflags, " -X {package}.{name}={value}")?;
         }
     }
-    let output = cache(&format!("bin/kubernetes-{version}"))?.join(program);
-    Build { module: &module, package: &format!("k8s.io/kubernetes/cmd/{program}"), ldflags: &ldflags, output }.run()
+    Ok(ldflags)
 }
 
 /// A module for a minor other than the newest, made in the cache from Kubernetes' own go.mod of that version.

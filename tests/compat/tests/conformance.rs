@@ -1,0 +1,158 @@
+//! Upstream's e2e suite as judge: what passes directly against a member passes through the host that serves it alone,
+//! and with a second member all but a few.
+//!
+//! A third of the specs always runs. The rest are for `./dev test conformance`, which with `--discover` finds out what
+//! passes directly.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::thread;
+use std::time::Duration;
+
+use anyhow::{Result, bail, ensure};
+use orrery_compat::conformance::{CANDIDATES, NOT_CANDIDATES, Run, Verdict, exceptions, specs, write_specs};
+use orrery_harness::{Client, Cluster, ClusterSpec, Host, HostSpec, start_all};
+use serde_json::json;
+
+/// A host keeps history for five minutes, and one spec waits until a continue token is too old.
+const SPEC_LIMIT: Duration = Duration::from_mins(8);
+const LIMIT: Duration = Duration::from_mins(40);
+
+/// What waits longer than this for something is no spec that fake nodes can pass.
+const DISCOVERY_SPEC_LIMIT: Duration = Duration::from_mins(4);
+const DISCOVERY_LIMIT: Duration = Duration::from_mins(90);
+
+#[test]
+fn a_third_of_what_passes_directly_passes_through_the_host() -> Result<()> {
+    let specs = specs()?;
+    let names = specs.iter().filter(|spec| spec.always).map(|spec| &*spec.name).collect::<Vec<_>>();
+    let east = member("east").start()?;
+    let host = HostSpec::new().member(&east).flag("--stamp=none").start()?;
+    none_failed(&through(&host, "third", &names)?, &names, "third")
+}
+
+#[test]
+#[ignore = "takes a quarter of an hour: ./dev test conformance"]
+fn what_passes_directly_passes_through_the_host() -> Result<()> {
+    let specs = specs()?;
+    let names = specs.iter().map(|spec| &*spec.name).collect::<Vec<_>>();
+    let east = member("east").start()?;
+    let host = HostSpec::new().member(&east).flag("--stamp=none").start()?;
+    let verdicts = while_templates_change(&east, || through(&host, "one-member", &names))?;
+    none_failed(&verdicts, &names, "one-member")
+}
+
+#[test]
+#[ignore = "takes a quarter of an hour: ./dev test conformance"]
+fn with_two_members_what_fails_is_what_one_cluster_has_and_two_have_not() -> Result<()> {
+    let specs = specs()?;
+    let names = specs.iter().map(|spec| &*spec.name).collect::<Vec<_>>();
+    let [east, west] = start_all(["east", "west"].map(member))?;
+    let host = HostSpec::new().member(&east).member(&west).flag("--stamp=none").start()?;
+    let verdicts = while_templates_change(&east, || through(&host, "two-members", &names))?;
+    let excepted: BTreeSet<String> = exceptions()?.into_iter().map(|exception| exception.name).collect();
+    let (expected, unexpected): (Vec<_>, Vec<_>) = verdicts
+        .into_iter()
+        .filter(|verdict| verdict.failure.is_some())
+        .partition(|verdict| excepted.contains(&verdict.name));
+    none_failed(&unexpected, &names, "two-members")?;
+    let expected: BTreeSet<String> = expected.into_iter().map(|verdict| verdict.name).collect();
+    let passed: Vec<&String> = excepted.difference(&expected).collect();
+    ensure!(passed.is_empty(), "excepted in conformance-two.txt, and yet they pass: {passed:#?}");
+    Ok(())
+}
+
+#[test]
+#[ignore = "writes conformance.txt anew: ./dev test conformance --discover"]
+fn discover_what_passes_directly() -> Result<()> {
+    // A first list may be missing.
+    let before = specs().unwrap_or_default();
+    let east = member("east").start()?;
+    let run = Run {
+        kubeconfig: &east.kubeconfig(),
+        kubectl: east.kubectl().program(),
+        name: "discovery",
+        spec_limit: DISCOVERY_SPEC_LIMIT,
+        limit: DISCOVERY_LIMIT,
+    };
+    let verdicts = run.matching(&CANDIDATES.map(str::to_owned), Some(NOT_CANDIDATES))?;
+    let specs = write_specs(&before, &verdicts)?;
+    for Verdict { name, took, failure } in &verdicts {
+        let outcome = if failure.is_none() { "passed" } else { "FAILED" };
+        eprintln!("{outcome} {:>6.1} s {name}", took.as_secs_f32());
+    }
+    eprintln!("{} of {} pass directly", specs.len(), verdicts.len());
+    let gone = before.iter().filter(|spec| !specs.iter().any(|now| now.name == spec.name)).collect::<Vec<_>>();
+    ensure!(gone.is_empty(), "passed before and no more: {gone:#?}");
+    Ok(())
+}
+
+/// A member whose etcd forgets soon, for the spec that waits for it.
+fn member(name: &str) -> ClusterSpec {
+    ClusterSpec::full(name).apiserver_flag("--etcd-compaction-interval=30s")
+}
+
+/// Runs `step` while a PodTemplate that no spec knows changes every few seconds. One spec waits until a page of PodTemplates
+/// is too old; in one etcd everything that is written moves the clock on, here a kind has a clock of its own.
+fn while_templates_change<T>(cluster: &Cluster, step: impl FnOnce() -> Result<T>) -> Result<T> {
+    const EVERY: Duration = Duration::from_secs(5);
+    let client = cluster.client()?;
+    let containers = json!([{"name": "c", "image": "c"}]);
+    let template = json!({"metadata": {"name": "restless"}, "template": {"spec": {"containers": containers}}});
+    client.create("/api/v1/namespaces/default/podtemplates", &template)?;
+    thread::scope(|scope| {
+        let (done, ended) = mpsc::channel::<()>();
+        let changing = scope.spawn(move || {
+            for turn in 0_u32.. {
+                if ended.recv_timeout(EVERY) != Err(RecvTimeoutError::Timeout) {
+                    break;
+                }
+                change(&client, turn)?;
+            }
+            anyhow::Ok(())
+        });
+        let outcome = step();
+        drop(done);
+        changing.join().unwrap_or_else(|_| bail!("the writer panicked"))?;
+        outcome
+    })
+}
+
+fn change(client: &Client, turn: u32) -> Result<()> {
+    let patch = json!({"metadata": {"annotations": {"turn": turn.to_string()}}}).to_string();
+    let path = "/api/v1/namespaces/default/podtemplates/restless";
+    let headers = [("content-type", "application/merge-patch+json")];
+    client.send("PATCH", path, &headers, patch.as_bytes())?.success().map(drop)
+}
+
+fn through(host: &Host, run: &str, names: &[&str]) -> Result<Vec<Verdict>> {
+    let run = Run {
+        kubeconfig: &host.kubeconfig(),
+        kubectl: host.kubectl().program(),
+        name: run,
+        spec_limit: SPEC_LIMIT,
+        limit: LIMIT,
+    };
+    let verdicts = run.specs(names);
+    fs::write(run.folder()?.join("host.log"), host.log())?;
+    verdicts
+}
+
+/// An error that names each spec that failed, with the first lines of why.
+fn none_failed(verdicts: &[Verdict], asked: &[&str], run: &str) -> Result<()> {
+    let failed = verdicts.iter().filter_map(|verdict| Some((&verdict.name, verdict.failure.as_ref()?)));
+    let failed: Vec<String> = failed.map(|(name, failure)| format!("{name}\n    {}", indented(failure))).collect();
+    ensure!(
+        failed.is_empty(),
+        "{} of {} specs failed; ~/.cache/orrery/conformance/{run} has what was printed:\n{}",
+        failed.len(),
+        asked.len(),
+        failed.join("\n")
+    );
+    Ok(())
+}
+
+fn indented(text: &str) -> String {
+    text.replace('\n', "\n    ")
+}
