@@ -31,7 +31,8 @@
 //! | 46 | `$ref`s that resolve to nothing | `tests/compat/tests/as_upstream/openapi.rs`: documents are one member's own |
 //! | 47, 48, 49 | one member's trouble in everybody's discovery | [`a_silent_member_changes_nothing_in_discovery`]; `tests/real/tests/live.rs` |
 //! | 54 | Tables for k9s | `tests/compat/tests/tables.rs` |
-//! | 50 to 53, 55 to 62 | writes, exec and upgrades through the merged API | not served yet |
+//! | 50 | protobuf bodies that a proxy cannot read | `translate::tests`; drain and `create token` in `tests/compat/tests/kubectl_writes.rs` |
+//! | 51 to 53, 55 to 62 | exec, logs and upgrades: verbs, paths, times, protocols | `proxy::tests`, `connect::tests`; `tests/compat/tests/kubectl_writes.rs` |
 
 use std::time::Duration;
 

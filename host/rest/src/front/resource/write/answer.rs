@@ -1,13 +1,14 @@
-use http::Response;
 use http::header::{RETRY_AFTER, WARNING};
+use http::{Response, StatusCode};
 use orrery_api::{ClusterName, ObjectKey, Uid};
+use orrery_markers::{Marker, MemberVersion};
 use orrery_sequencer::{Looked, Resource, Told, Written};
 
 use super::send::Sent;
-use super::{Call, Target, accepts_table};
+use super::{Call, Target};
 use crate::body::{Body, json};
 use crate::front::Service;
-use crate::front::resource::get::fetch;
+use crate::front::resource::get::{Look, fetch, look_at, path_in, path_of};
 use crate::read::Rendering;
 use crate::request::Verb;
 use crate::status::Status;
@@ -15,7 +16,7 @@ use crate::translate::{Head, Showing};
 
 /// What a member has of an object now.
 enum Now {
-    There(Uid, orrery_markers::MemberVersion),
+    There(Uid, MemberVersion),
     Gone,
 }
 
@@ -112,7 +113,7 @@ impl Service {
     }
 
     /// Reads an object for the log, whose stream is silent.
-    async fn look_again(
+    pub(super) async fn look_again(
         &self,
         resource: &Resource,
         cluster: &ClusterName,
@@ -121,17 +122,15 @@ impl Service {
     ) -> Option<Looked> {
         let member = self.front.fleet.member(cluster)?;
         let leading = resource.leading();
-        let path = super::super::get::path_in(leading, key);
-        let (code, bytes) = fetch(&member, &path, "application/json").await.ok()?;
+        let (code, bytes) = fetch(&member, &path_in(leading, key), "application/json").await.ok()?;
         match code {
-            http::StatusCode::NOT_FOUND => Some(Looked::Gone(uid)),
-            http::StatusCode::OK => member.object(&leading.version, &bytes).map(Looked::There),
+            StatusCode::NOT_FOUND => Some(Looked::Gone(uid)),
+            StatusCode::OK => member.object(&leading.version, &bytes).map(Looked::There),
             _ => None,
         }
     }
 
     async fn now(&self, call: &Call<'_>, cluster: &ClusterName, key: &ObjectKey) -> Option<Now> {
-        use super::super::get::{Look, look_at, path_of};
         let member = self.front.fleet.member(cluster)?;
         match look_at(&member, &path_of(call.asked, key)).await {
             Look::There { uid, version } => Some(Now::There(uid, version)),
@@ -191,24 +190,15 @@ impl Service {
         is_object: bool,
         shown: String,
     ) -> Result<Vec<u8>, Status> {
-        let plain = |shown: String| {
-            let mut bytes = shown.into_bytes();
-            if bytes.last() != Some(&b'\n') {
-                bytes.push(b'\n');
-            }
-            bytes
-        };
+        let line = |shown: String| [shown.trim_end().as_bytes(), b"\n"].concat();
+        // A Status is never a row, and who asked for one gets it as it is.
         if matches!(call.rendering, Rendering::Plain) || !is_object {
-            if accepts_table(&call.headers) && matches!(call.rendering, Rendering::Table(_)) {
-                // A Status is never a row, and who asked for one gets it as it is.
-                return Ok(plain(shown));
-            }
-            return Ok(plain(shown));
+            return Ok(line(shown));
         }
         let member = self.front.fleet.member(&target.cluster);
         let object = member.and_then(|member| member.object(&call.asked.gvr.version, shown.as_bytes()));
-        let Some(object) = object else { return Ok(plain(shown)) };
-        let marker = orrery_markers::Marker::new(object.version.number()).unwrap_or_else(|_| resource.reader().head());
+        let Some(object) = object else { return Ok(line(shown)) };
+        let marker = Marker::new(object.version.number()).unwrap_or_else(|_| resource.reader().head());
         let holders = resource.holders_shown(served);
         let holders = (!holders.is_empty()).then(|| holders.into());
         let object = resource.reader().show(&object, served, marker, &target.cluster, holders.as_ref());

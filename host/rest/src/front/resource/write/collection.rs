@@ -7,17 +7,17 @@ use orrery_api::{ClusterName, Naming, ObjectKey, Stamp, Uid};
 use orrery_cache::{FieldSelector, LabelSelector};
 use orrery_fleet::AwayClass;
 use orrery_markers::Marker;
-use orrery_sequencer::{ClusterPhase, Looked, Owner, Resource, Told};
+use orrery_sequencer::{ClusterPhase, Owner, Resource, Told};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::Call;
 use super::everywhere::message_of;
-use super::send::{Outgoing, Sent};
+use super::send::Sent;
 use crate::body::{Body, json};
 use crate::front::Service;
-use crate::front::resource::get::{fetch, path_in};
+use crate::front::resource::get::fetch;
 use crate::options::ListOptions;
 use crate::status::{Cause, Status};
 use crate::translate::{Border, Head, Own, Showing, Versions};
@@ -143,7 +143,7 @@ impl Service {
             owners: &[],
         };
         let outgoing = call.inward(&border, part.path(call, true))?;
-        let sent = self.send(call, &member, Outgoing { ..outgoing }).await?;
+        let sent = self.send(call, &member, outgoing).await?;
         if !sent.code.is_success() {
             return Err(Status::passed_on(sent.code, message_of(&sent)));
         }
@@ -189,16 +189,7 @@ impl Service {
         let written = if call.is_dry_run() {
             resource.sequenced(cluster, &key, &told, since)
         } else {
-            let (look_uid, look_key) = (uid.clone(), key.clone());
-            let look = || async move {
-                let member = self.front.fleet.member(cluster)?;
-                let leading = resource.leading();
-                let (code, bytes) = fetch(&member, &path_in(leading, &look_key), "application/json").await.ok()?;
-                match code {
-                    StatusCode::NOT_FOUND => Some(Looked::Gone(look_uid)),
-                    _ => member.object(&leading.version, &bytes).map(Looked::There),
-                }
-            };
+            let look = || self.look_again(resource, cluster, &key, uid.clone());
             resource.written(cluster, &key, &told, since, look).await
         };
         let served = written.as_ref().map_or(&key, |written| &written.served);
