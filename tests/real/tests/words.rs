@@ -123,7 +123,7 @@ impl Session {
     fn serve(&mut self, command: &str) -> Result<()> {
         // The host before it, if any, is taken down as by Ctrl-C.
         self.host = None;
-        let script = format!("{}exec {command}", self.typed);
+        let script = format!("cd && {}exec {command}", self.typed);
         let mut program = Program::new("sh", self.home.path().join("host.log")).args(["-c", &script]);
         for (key, value) in &self.variables {
             program = program.env(key, value);
