@@ -45,7 +45,7 @@ fn config_map() -> Unit {
     Unit::read(Gvr::new("", "v1", "configmaps"), "shop", &json!({"metadata": {"name": "c"}}))
 }
 
-fn deployment(replicas: u64, cpu: &str, tolerations: Value) -> Unit {
+fn deployment(replicas: u64, cpu: &str, tolerations: &Value) -> Unit {
     let pod =
         json!({"containers": [{"resources": {"requests": {"cpu": cpu, "memory": "1Gi"}}}], "tolerations": tolerations});
     let object = json!({"metadata": {"name": "web", "labels": {"app": "web"}}, "spec": {"replicas": replicas, "template": {"spec": pod}}});
@@ -94,8 +94,8 @@ fn a_cluster_under_maintenance_gets_only_what_tolerates_it() {
     let taint = "{key: orrery.dev/maintenance, value: 'true', effect: NoSchedule}";
     let fleet = [tainted("east", taint), cluster("west")];
     assert_eq!(by_default(&config_map(), &fleet), "west");
-    assert_eq!(by_default(&deployment(1, "1", json!([])), &fleet), "west");
-    let tolerant = deployment(1, "1", json!([{"key": "orrery.dev/maintenance", "operator": "Exists"}]));
+    assert_eq!(by_default(&deployment(1, "1", &json!([])), &fleet), "west");
+    let tolerant = deployment(1, "1", &json!([{"key": "orrery.dev/maintenance", "operator": "Exists"}]));
     assert_eq!(by_default(&tolerant, &fleet), "east");
     assert_eq!(
         by_default(&config_map(), &fleet[..1]),
@@ -114,10 +114,10 @@ fn each_effect_of_a_taint_keeps_off_what_upstream_would() {
 #[test]
 fn a_workload_goes_where_most_is_left_of_what_fits_all_its_pods() {
     let fleet = [with_free("small", 2000, 64, 10), with_free("large", 9000, 64, 10), with_free("full", 9000, 64, 1)];
-    assert_eq!(by_default(&deployment(2, "1", json!([])), &fleet), "large");
-    assert_eq!(by_default(&deployment(1, "1", json!([])), &fleet), "large");
+    assert_eq!(by_default(&deployment(2, "1", &json!([])), &fleet), "large");
+    assert_eq!(by_default(&deployment(1, "1", &json!([])), &fleet), "large");
     assert_eq!(
-        by_default(&deployment(10, "1", json!([])), &fleet),
+        by_default(&deployment(10, "1", &json!([])), &fleet),
         "no cluster fits: small (freeCapacity: cpu: 10 asked for, 2 free), large (freeCapacity: cpu: 10 asked for, 9 free), \
          full (freeCapacity: cpu: 10 asked for, 9 free; pods: 10 asked for, 1 free)"
     );
@@ -126,16 +126,16 @@ fn a_workload_goes_where_most_is_left_of_what_fits_all_its_pods() {
 #[test]
 fn a_cluster_of_which_nothing_is_known_is_the_last_choice_but_one() {
     let fleet = [cluster("unknown"), with_free("known", 4000, 64, 10)];
-    assert_eq!(by_default(&deployment(2, "1", json!([])), &fleet), "known");
-    assert_eq!(by_default(&deployment(5, "1", json!([])), &fleet), "unknown");
+    assert_eq!(by_default(&deployment(2, "1", &json!([])), &fleet), "known");
+    assert_eq!(by_default(&deployment(5, "1", &json!([])), &fleet), "unknown");
 }
 
 #[test]
 fn too_little_capacity_may_be_the_last_choice_instead_of_none() {
     let fleet = [with_free("small", 1000, 64, 10), with_free("large", 3000, 64, 10)];
     let prefers = pipeline("[{stage: freeCapacity, params: {required: false}}]");
-    assert_eq!(chosen(decide(&deployment(2, "1", json!([])), &fleet, &prefers)), "large");
-    assert_eq!(chosen(decide(&deployment(9, "1", json!([])), &fleet, &prefers)), "small");
+    assert_eq!(chosen(decide(&deployment(2, "1", &json!([])), &fleet, &prefers)), "large");
+    assert_eq!(chosen(decide(&deployment(9, "1", &json!([])), &fleet, &prefers)), "small");
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn objects_are_spread() {
 
 #[test]
 fn what_is_counted_is_of_the_units_namespace_and_labels() {
-    let unit = deployment(1, "1", json!([]));
+    let unit = deployment(1, "1", &json!([]));
     let counted = Pipeline::default().counted(&unit).unwrap();
     assert_eq!((counted.namespace.as_deref(), counted.labels.len()), (Some("shop"), 0));
     let by_app = pipeline("[{stage: spread, params: {matchLabelKeys: [app, tier]}}]").counted(&unit).unwrap();
@@ -207,7 +207,7 @@ fn a_stage_that_fails_or_miscounts_fails_the_decision_or_is_skipped() {
 #[test]
 fn requests_that_are_no_quantity_are_left_to_the_cluster_unless_a_policy_says_otherwise() {
     let fleet = [with_free("east", 1, 1, 1)];
-    let odd = deployment(1, "lots", json!([]));
+    let odd = deployment(1, "lots", &json!([]));
     let decision = decide(&odd, &fleet, &Pipeline::default()).unwrap();
     assert_eq!((decision.cluster.as_str(), decision.skipped[0].stage.as_str()), ("east", "freeCapacity"));
     let error = decide(&odd, &fleet, &pipeline("[{stage: freeCapacity}]")).unwrap_err();

@@ -97,9 +97,9 @@ mod tests {
 
     #[test]
     fn amounts_print_as_quantities() {
-        let shown = |milli| Resources::cpu_text(milli).to_string();
-        assert_eq!((shown(2000), shown(1500), shown(0)), ("2".into(), "1500m".into(), "0".into()));
-        assert_eq!(Resources::memory_text(2 << 30).to_string(), "2Gi");
+        let shown = [2000, 1500, 0].map(|milli| format!("{}", Resources::cpu_text(milli)));
+        assert_eq!(shown, ["2", "1500m", "0"]);
+        assert_eq!(format!("{}", Resources::memory_text(2 << 30)), "2Gi");
     }
 
     #[test]

@@ -89,7 +89,7 @@ fn an_unknown_key_or_value_is_an_error_with_its_place_and_the_nearest_right_name
             "kind: PlacmentPolicy",
             "line 2, column 7: unknown value `PlacmentPolicy`; did you mean `PlacementPolicy`?",
         ),
-        ("v1alpha1", "v1", "line 1, column 13: unknown value `orrery.dev/v1`; did you mean `orrery.dev/v1alpha1`?"),
+        ("v1alpha1", "v1", "line 1, column 13: unknown value `orrery.dev/v1`; known here are orrery.dev/v1alpha1"),
         ("resources:", "resource:", "line 10, column 5: unknown key `resource`; did you mean `resources`?"),
     ];
     for (right, wrong, wanted) in cases {
