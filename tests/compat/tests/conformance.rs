@@ -148,10 +148,10 @@ fn member(name: &str) -> ClusterSpec {
     ClusterSpec::full(name).apiserver_flag("--etcd-compaction-interval=30s")
 }
 
-/// Runs `step` while a PodTemplate that no spec knows changes every few seconds. One spec waits until a page of PodTemplates
+/// Runs `step` while a PodTemplate that no spec knows changes twice a second: the last 256 changes are kept however old. One spec waits until a page of PodTemplates
 /// is too old; in one etcd everything that is written moves the clock on, here a kind has a clock of its own.
 fn while_templates_change<T>(cluster: &Cluster, step: impl FnOnce() -> Result<T>) -> Result<T> {
-    const EVERY: Duration = Duration::from_secs(5);
+    const EVERY: Duration = Duration::from_millis(500);
     let client = cluster.client()?;
     let containers = json!([{"name": "c", "image": "c"}]);
     let template = json!({"metadata": {"name": "restless"}, "template": {"spec": {"containers": containers}}});
