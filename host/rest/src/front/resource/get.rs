@@ -9,7 +9,7 @@ use orrery_fleet::{Health, Member};
 use orrery_markers::MemberVersion;
 use orrery_sequencer::{Owner, Resource};
 use std::sync::Arc;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use super::{accepted, not_acceptable, sights};
 use crate::body::{Body, Encoding, full, json};
@@ -24,6 +24,8 @@ use crate::status::Status;
 const VERSION_WAIT: Duration = Duration::from_secs(2);
 /// How long a member is waited for before the cache answers in its place.
 const LOOK_WAIT: Duration = Duration::from_secs(5);
+/// How long the rest of an answer may take that is read whole.
+const BODY_WAIT: Duration = Duration::from_secs(30);
 /// Longest answer that is read whole. An object is at most 1.5 MiB in etcd; the metrics of 100,000 pods are about this.
 const ANSWER_BYTES_MAX: usize = 64 << 20;
 /// Asks for an object's metadata, or for all of it where the member knows no other form.
@@ -177,7 +179,8 @@ pub(super) async fn fetch(
     request.headers_mut().insert(ACCEPT, HeaderValue::from_static(accept));
     let response = member.send(request).await.map_err(|error| error.to_string())?;
     let code = response.status();
-    let body = Limited::new(response.into_body(), ANSWER_BYTES_MAX).collect().await;
+    let body = timeout(BODY_WAIT, Limited::new(response.into_body(), ANSWER_BYTES_MAX).collect()).await;
+    let body = body.map_err(|_| format!("it did not end its answer within {} s", BODY_WAIT.as_secs()))?;
     Ok((code, body.map_err(|error| error.to_string())?.to_bytes()))
 }
 

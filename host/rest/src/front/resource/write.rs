@@ -24,6 +24,7 @@ use orrery_cache::Object;
 use orrery_fleet::ResourceInfo;
 use orrery_markers::Marker;
 use orrery_sequencer::{Owner, Resource};
+use tokio::time::timeout;
 
 use super::get::path_of;
 use super::{accept, accepted, not_acceptable};
@@ -36,7 +37,7 @@ use crate::status::Status;
 use crate::translate::{Border, JsonPatch, Members, Own, Pairs, Refused, Versions};
 pub(in crate::front) use capacity::Capacity;
 use content::Content;
-use send::{Outgoing, Sent};
+use send::{BODY_WAIT, Outgoing, Sent};
 
 /// Longest body of a write (AS pkg/server/config.go: MaxRequestBodyBytes).
 const BODY_BYTES_MAX: usize = 3 << 20;
@@ -164,10 +165,11 @@ impl Service {
         let rendering = self.rendering(accepted.form, info, asked).await?;
         let content = Content::of(asked, parts.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()));
         let too_long = || Status::too_large_body(format!("Request body too large: limit is {BODY_BYTES_MAX}"));
-        let body = match Limited::new(body, BODY_BYTES_MAX).collect().await {
-            Ok(body) => body.to_bytes(),
-            Err(error) if error.is::<http_body_util::LengthLimitError>() => return Err(too_long()),
-            Err(error) => return Err(Status::bad_request(format!("the body broke off: {error}"))),
+        let body = match timeout(BODY_WAIT, Limited::new(body, BODY_BYTES_MAX).collect()).await {
+            Err(_) => return Err(Status::timeout(format!("the body did not come within {} s", BODY_WAIT.as_secs()))),
+            Ok(Ok(body)) => body.to_bytes(),
+            Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => return Err(too_long()),
+            Ok(Err(error)) => return Err(Status::bad_request(format!("the body broke off: {error}"))),
         };
         let encoding = accepted.encoding(encoding);
         Ok(Call { info, asked, served, headers: parts.headers, body, content, rendering, encoding })

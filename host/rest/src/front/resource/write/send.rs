@@ -1,9 +1,12 @@
+use std::time::Duration;
+
 use bytes::Bytes;
 use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderValue, RETRY_AFTER, WARNING};
 use http::{Method, Request, StatusCode};
 use http_body_util::{BodyExt as _, Limited};
 use orrery_api::ClusterName;
 use orrery_fleet::{Health, Member, SendError};
+use tokio::time::timeout;
 
 use super::{Call, away};
 use crate::body::full;
@@ -13,6 +16,9 @@ use crate::status::Status;
 
 /// Longest answer to a write: a collection that was deleted.
 const ANSWER_BYTES_MAX: usize = 256 << 20;
+
+/// How long a body may take, the client's and the member's answer (AS pkg/endpoints/handlers: a write may take 34 s).
+pub(super) const BODY_WAIT: Duration = Duration::from_secs(34);
 
 /// What a member answered.
 pub(super) struct Sent {
@@ -87,7 +93,8 @@ impl Service {
                 member.name()
             ))
         };
-        let bytes = Limited::new(body, ANSWER_BYTES_MAX).collect().await.map_err(cut)?.to_bytes();
+        let whole = timeout(BODY_WAIT, Limited::new(body, ANSWER_BYTES_MAX).collect()).await;
+        let bytes = whole.map_err(|late| cut(late.into()))?.map_err(cut)?.to_bytes();
         let warnings = parts.headers.get_all(WARNING).iter().cloned().collect();
         Ok(Sent { code: parts.status, bytes, warnings, retry_after: parts.headers.get(RETRY_AFTER).cloned() })
     }
