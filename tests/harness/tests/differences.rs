@@ -8,7 +8,14 @@ use orrery_harness::repository;
 #[test]
 fn every_difference_names_a_test_that_exists() {
     let text = fs::read_to_string(repository().join("docs/differences.md")).expect("the document is there");
-    let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| ") && !line.starts_with("| here")).collect();
+    // What stands above a rule is a head.
+    let heads: Vec<&str> = text
+        .lines()
+        .zip(text.lines().skip(1))
+        .filter(|(_, rule)| rule.starts_with("|--"))
+        .map(|(head, _)| head)
+        .collect();
+    let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| ") && !heads.contains(line)).collect();
     assert!(rows.len() > 10, "only {} lines were found", rows.len());
     let mut sources = String::new();
     ["host", "tests"].iter().for_each(|folder| read_rust(&repository().join(folder), &mut sources));
