@@ -135,6 +135,13 @@ pub(crate) const SUITES: &[Suite] = &[
         ],
     },
     Suite {
+        name: "kubectl-writes",
+        about: "each writing command of two kubectls, against a member and through the host",
+        minutes: 4,
+        runs: Runs::Named,
+        steps: &[Step::Programs, Step::Program("kubectl_writes", &["--ignored"])],
+    },
+    Suite {
         name: "sim-long",
         about: "the same by 10,000 seeds",
         minutes: 30,

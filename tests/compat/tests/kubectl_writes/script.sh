@@ -477,7 +477,7 @@ kubectl exec nosuch -- true
 
 kubectl exec lone -- /nosuch/program 2>&1 | tail -c 30
 
-timeout 30 script -qec "kubectl exec -it lone -- sh -c 'stty size >/dev/null && echo terminal; read line; echo got \$line; sleep 0.5; exit 4'" /dev/null <<< 'typed'
+timeout 30 script -qec "kubectl exec -it lone -- sh -c 'stty size >/dev/null && echo terminal; read line; echo got \$line; sleep 0.5; exit 4'" /dev/null <<< 'typed' | sort
 
 # So many bytes fill tar's record of 10 KiB, and tar does not wait for more before it writes them.
 
