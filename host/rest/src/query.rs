@@ -33,6 +33,11 @@ impl Query {
         &self.raw
     }
 
+    /// `path` with it behind, as it was sent.
+    pub(crate) fn behind(&self, path: String) -> String {
+        if self.raw.is_empty() { path } else { format!("{path}?{}", self.raw) }
+    }
+
     /// The first value of `name`.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.pairs.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())

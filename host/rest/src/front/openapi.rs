@@ -107,8 +107,7 @@ impl Service {
         info: &RequestInfo,
         headers: &HeaderMap,
     ) -> Result<Response<Body>, Status> {
-        let query = info.query.raw();
-        let path = if query.is_empty() { info.path.clone() } else { format!("{}?{query}", info.path) };
+        let path = info.query.behind(info.path.clone());
         let mut refused = Status::unavailable("no member answers now", 1);
         for member in members.filter(|member| member.health() == Health::Reachable) {
             let mut request = Request::new(full(""));

@@ -85,8 +85,7 @@ impl Service {
         let Some(member) = members.iter().find(|member| member.name().as_str() == name) else {
             return Err(proxy::no_such_member(&self.front.fleet, name));
         };
-        let query = info.query.raw();
-        let path = if query.is_empty() { path.to_owned() } else { format!("{path}?{query}") };
+        let path = info.query.behind(path.to_owned());
         proxy::forward(member, request, &path, &Mount::whole(format!("/clusters/{name}")), &self.shutdown).await
     }
 

@@ -4,9 +4,8 @@
 use http::{Request, Response};
 use orrery_api::ObjectKey;
 use orrery_fleet::ResourceInfo;
-use orrery_sequencer::Owner;
 
-use super::get::path_of;
+use super::get::{held, path_of};
 use crate::body::Body;
 use crate::front::Service;
 use crate::proxy::{self, Mount};
@@ -41,24 +40,14 @@ impl Service {
         let name = asked.name.as_deref().unwrap_or_default();
         let (before, bare, after) = if subresource.name == "proxy" { taken_apart(name) } else { ("", name, "") };
         let resource = self.begun(asked).await?;
-        let (cluster, key) = match resource.owner_of(&ObjectKey::new(&asked.namespace, bare)) {
-            Owner::Held { cluster, key } => (cluster, key),
-            Owner::Nobody => return Err(Status::not_found(&asked.group_resource(), bare)),
-            Owner::Away { cluster, reason, .. } => {
-                let resource = asked.group_resource();
-                let message = format!("{resource} {bare:?} is in cluster {cluster}, which is away: {reason}");
-                return Err(Status::unavailable(message, 5));
-            }
-        };
+        let (cluster, key) = held(asked, &resource, &ObjectKey::new(&asked.namespace, bare))?;
         let member = self.front.fleet.member(&cluster);
         let member = member.ok_or_else(|| proxy::no_such_member(&self.front.fleet, cluster.as_str()))?;
         let there = ObjectKey::new(&key.namespace, &format!("{before}{}{after}", key.name));
         let here = ObjectKey::new(&asked.namespace, name);
         let mount = |key: &ObjectKey| format!("{}/{}", path_of(asked, key), subresource.name);
         let mount = Mount { there: mount(&there), here: mount(&here) };
-        let query = info.query.raw();
-        let separator = if query.is_empty() { "" } else { "?" };
-        let path = format!("{}{}{separator}{query}", mount.there, rest_of(asked, request.uri().path()));
+        let path = info.query.behind(format!("{}{}", mount.there, rest_of(asked, request.uri().path())));
         proxy::forward(&member, request, &path, &mount, &self.shutdown).await
     }
 }

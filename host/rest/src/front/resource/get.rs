@@ -103,15 +103,7 @@ impl Service {
             fresh(resource.reader(), version).await?;
         }
         let absent = || Status::not_found(&asked.group_resource(), name);
-        let (member, key) = match resource.owner_of(&served) {
-            Owner::Held { cluster, key } => (cluster, key),
-            Owner::Nobody => return Err(absent()),
-            Owner::Away { cluster, reason, .. } => {
-                let message =
-                    format!("{} {name:?} is in cluster {cluster}, which is away: {reason}", asked.group_resource());
-                return Err(Status::unavailable(message, 5));
-            }
-        };
+        let (member, key) = held(asked, resource, &served)?;
         let cached = resource.reader().get(&served);
         let any = info.query.get("resourceVersion") == Some("0");
         if let (true, Some(object)) = (any, &cached) {
@@ -139,7 +131,7 @@ impl Service {
     }
 
     /// Asks the member for the object's metadata.
-    async fn look(&self, asked: &ResourceRequest, cluster: &ClusterName, key: &ObjectKey) -> Look {
+    pub(super) async fn look(&self, asked: &ResourceRequest, cluster: &ClusterName, key: &ObjectKey) -> Look {
         let Some(member) = self.front.fleet.member(cluster) else {
             return Look::Nothing("it left the fleet".to_owned());
         };
@@ -153,7 +145,26 @@ impl Service {
     }
 }
 
-pub(super) async fn look_at(member: &Member, path: &str) -> Look {
+/// The cluster that holds what is served as `served`, and its key there; 404 where nobody does, 503 where nobody knows now.
+pub(super) fn held(
+    asked: &ResourceRequest,
+    resource: &Resource,
+    served: &ObjectKey,
+) -> Result<(ClusterName, ObjectKey), Status> {
+    match resource.owner_of(served) {
+        Owner::Held { cluster, key } => Ok((cluster, key)),
+        Owner::Nobody => Err(Status::not_found(&asked.group_resource(), &served.name)),
+        Owner::Away { cluster, reason, .. } => Err(away(asked, &served.name, &cluster, &reason.to_string())),
+    }
+}
+
+/// The 503 of an object in a cluster that is away.
+pub(super) fn away(asked: &ResourceRequest, name: &str, cluster: &ClusterName, reason: &str) -> Status {
+    let resource = asked.group_resource();
+    Status::unavailable(format!("{resource} {name:?} is in cluster {cluster}, which is away: {reason}"), 5)
+}
+
+async fn look_at(member: &Member, path: &str) -> Look {
     match fetch(member, path, METADATA_ONLY).await {
         Ok((StatusCode::OK, bytes)) => match serde_json::from_slice::<Seen>(&bytes) {
             Ok(Seen { metadata }) => match MemberVersion::parse(&metadata.resource_version) {

@@ -25,7 +25,7 @@ impl Service {
         let known =
             served.subresources.iter().find(|sub| *sub.name == *subresource.name && subresource.rest.is_empty());
         let Some(known) = known else { return self.absent(&asked.gvr.group) };
-        if known.gvk.kind == served.kind && known.verbs.iter().any(|verb| &**verb == "get") && &*known.name != "log" {
+        if known.gvk.kind == served.kind && known.verbs.iter().any(|verb| &**verb == "get") {
             // The whole object, as `status` and `resize` are.
             return self.get(info, asked, request.headers(), encoding).await;
         }

@@ -102,12 +102,7 @@ impl Call<'_> {
             path.push('/');
             path.push_str(&subresource.name);
         }
-        let query = self.info.query.raw();
-        if !query.is_empty() {
-            path.push('?');
-            path.push_str(query);
-        }
-        path
+        self.info.query.behind(path)
     }
 
     fn refusal(&self, refused: &Refused) -> Status {
@@ -299,8 +294,7 @@ fn check_verb(asked: &ResourceRequest, served: &ResourceInfo) -> Result<(), Stat
 
 /// The 503 of a write to a cluster that is away.
 fn away(call: &Call<'_>, cluster: &ClusterName, reason: &str) -> Status {
-    let resource = call.asked.group_resource();
-    Status::unavailable(format!("{resource} {:?} is in cluster {cluster}, which is away: {reason}", call.name()), 5)
+    super::get::away(call.asked, call.name(), cluster, reason)
 }
 
 fn accepts_table(headers: &HeaderMap) -> bool {

@@ -1,24 +1,18 @@
 use http::header::{RETRY_AFTER, WARNING};
 use http::{Response, StatusCode};
 use orrery_api::{ClusterName, ObjectKey, Uid};
-use orrery_markers::{Marker, MemberVersion};
+use orrery_markers::Marker;
 use orrery_sequencer::{Looked, Resource, Told, Written};
 
 use super::send::Sent;
 use super::{Call, Target};
 use crate::body::{Body, json};
 use crate::front::Service;
-use crate::front::resource::get::{Look, fetch, look_at, path_in, path_of};
+use crate::front::resource::get::{Look, fetch, path_in};
 use crate::read::Rendering;
 use crate::request::Verb;
 use crate::status::Status;
 use crate::translate::{Head, Showing};
-
-/// What a member has of an object now.
-enum Now {
-    There(Uid, MemberVersion),
-    Gone,
-}
 
 // === impl Service ===
 
@@ -78,12 +72,12 @@ impl Service {
         let Some(uid) = told.or_else(|| target.object.as_ref().map(|object| object.uid().clone())) else {
             return Ok(None);
         };
-        let told = match self.now(call, &target.cluster, key).await {
-            Some(Now::There(there, version)) if there == uid => Told::Version(&uid, version),
-            Some(Now::There(..) | Now::Gone) => Told::Gone(&uid),
+        let told = match self.look(call.asked, &target.cluster, key).await {
+            Look::There { uid: there, version } if there == uid => Told::Version(&uid, version),
+            Look::There { .. } | Look::Gone => Told::Gone(&uid),
             // Nobody says, so the stream tells what it will; a deletion is what was asked for.
-            None if call.asked.verb == Verb::Delete => Told::Gone(&uid),
-            None => return Ok(None),
+            Look::Nothing(_) if call.asked.verb == Verb::Delete => Told::Gone(&uid),
+            Look::Nothing(_) => return Ok(None),
         };
         self.written(call, resource, target, key, &told).await.map(Some)
     }
@@ -127,15 +121,6 @@ impl Service {
             StatusCode::NOT_FOUND => Some(Looked::Gone(uid)),
             StatusCode::OK => member.object(&leading.version, &bytes).map(Looked::There),
             _ => None,
-        }
-    }
-
-    async fn now(&self, call: &Call<'_>, cluster: &ClusterName, key: &ObjectKey) -> Option<Now> {
-        let member = self.front.fleet.member(cluster)?;
-        match look_at(&member, &path_of(call.asked, key)).await {
-            Look::There { uid, version } => Some(Now::There(uid, version)),
-            Look::Gone => Some(Now::Gone),
-            Look::Nothing(_) => None,
         }
     }
 

@@ -66,9 +66,7 @@ impl Service {
         let name = member.name().clone();
         let ask = async {
             self.reachable(call, &name)?;
-            let query = call.info.query.raw();
-            let separator = if query.is_empty() { "" } else { "?" };
-            let path = format!("{}{separator}{query}", call.asked.gvr.path_in(&call.asked.namespace));
+            let path = call.info.query.behind(call.asked.gvr.path_in(&call.asked.namespace));
             self.send(call, member, Outgoing::of(call, path, call.body.to_vec())).await
         };
         (name.clone(), ask.await)
