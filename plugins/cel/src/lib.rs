@@ -1,0 +1,28 @@
+//! CEL policies as a plugin of Orrery: the component that the host runs every CelPolicy in.
+//!
+//! A policy reads as data: `call.params` is `{"policy": <spec of the CelPolicy>, "params": <the user's>}`. An expression of
+//! its own is read by [`parser`], its names and types are proved by the checker when a policy is loaded, and the `cel` crate
+//! evaluates it. Nothing here bounds time or memory, as the host does that to every guest; only the depth of an
+//! expression is bounded, so that a fair one never runs out of stack and a deep one gets a message.
+//!
+//! The crate builds natively too, where its tests run.
+
+pub mod bindings;
+mod data;
+mod fields;
+mod guest;
+mod lexer;
+mod library;
+mod macros;
+mod nearest;
+mod parser;
+mod policy;
+mod render;
+mod schema;
+mod scope;
+mod source;
+mod stages;
+#[cfg(test)]
+mod testing;
+
+pub use guest::Cel;
