@@ -3,6 +3,7 @@
 mod bench;
 mod clusters;
 mod demo;
+mod guests;
 mod test;
 
 pub use demo::demo_clusters;
@@ -29,6 +30,8 @@ enum Task {
     Test(test::Test),
     /// Measure the host side by side with a kube-apiserver
     Bench(bench::Bench),
+    /// Build the plugins of this repository and write the components that are committed beside them
+    Guests(guests::Guests),
     /// Start and stop real clusters for hand work
     Clusters {
         #[command(subcommand)]
@@ -42,6 +45,7 @@ pub fn run() -> ExitCode {
         Task::Demo(demo) => demo.run(),
         Task::Test(test) => test.run(),
         Task::Bench(bench) => bench.run(),
+        Task::Guests(guests) => guests.run(),
         Task::Clusters { action } => action.run().map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {

@@ -19,7 +19,7 @@ use anyhow::{Context, Result};
 use crate::commands::say;
 use crate::host::{Profile, binary};
 use crate::places::{cache, cargo_target, repository};
-use crate::toolchain::{Minor, programs, progress, upstream_suite};
+use crate::toolchain::{Guest, GUESTS, Minor, compare_guest, programs, progress, standard_library, upstream_suite};
 
 pub(crate) use counts::Counts;
 
@@ -63,6 +63,10 @@ enum Step {
     UpstreamSuite,
     /// A minute of fuzzing of this target.
     Fuzz(&'static str),
+    /// The tests within a guest's crate, which is a workspace of its own.
+    GuestTests(&'static str),
+    /// A guest's committed component against what its sources give.
+    GuestBytes(&'static Guest),
     /// A check that passes or fails as a whole, as formatting.
     Check(&'static str, fn() -> Result<Command>),
 }
@@ -164,6 +168,18 @@ pub(crate) const SUITES: &[Suite] = &[
         ],
     },
     Suite {
+        name: "languages",
+        about: "the plugins of this repository: their own tests, and their components against their sources",
+        minutes: 5,
+        runs: Runs::Named,
+        steps: &[
+            Step::GuestTests("cel"),
+            Step::GuestTests("example-scorer"),
+            Step::GuestBytes(&GUESTS[0]),
+            Step::GuestBytes(&GUESTS[1]),
+        ],
+    },
+    Suite {
         name: "minors",
         about: "members of every minor version that ./dev can start; builds them first, 5 minutes each",
         minutes: 2,
@@ -233,9 +249,32 @@ impl Step {
             }
             Self::UpstreamSuite => Ok(built_or_failed(upstream_suite())),
             Self::Fuzz(target) => Ok(checked(&format!("the fuzz target {target}"), || fuzz::command(target))),
+            Self::GuestTests(name) => counted(&mut guest_test(name)?),
+            Self::GuestBytes(guest) => Ok(same_bytes(guest)),
             Self::Check(name, command) => Ok(checked(name, command)),
         }
     }
+}
+
+/// One test: the committed component is what its sources give. It is skipped where the standard library had to be built, as
+/// that gives other bytes.
+fn same_bytes(guest: &Guest) -> Counts {
+    let compared = standard_library().and_then(|library| match library.gives_committed_bytes() {
+        true => compare_guest(guest).map(|()| Counts::one_passed()),
+        false => guest.build().map(|_| Counts::one_skipped()),
+    });
+    compared.unwrap_or_else(|error| {
+        eprintln!("dev: {error:#}");
+        Counts::one_failed()
+    })
+}
+
+/// `cargo test` in the workspace of a guest.
+fn guest_test(name: &str) -> Result<Command> {
+    let mut command = Command::new("cargo");
+    command.current_dir(repository().join("plugins").join(name)).env("CARGO_TARGET_DIR", cache("guests")?);
+    command.args(["test", "--locked", "--no-fail-fast"]);
+    Ok(command)
 }
 
 /// What is built counts for nothing; what is not has failed.

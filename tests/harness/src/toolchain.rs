@@ -4,8 +4,10 @@
 //! that says how it was built; a program is built only when its stamp is missing or says something else, so that a
 //! warm start costs a few reads. Several processes may ask at once: one builds a program, the others wait for its lock.
 
+mod guests;
 mod kubernetes;
 mod upstream;
+mod wasm;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -16,8 +18,11 @@ use anyhow::{Context, Result, bail};
 
 use crate::places::{cache, repository};
 
+pub use guests::{GUESTS, Guest};
+pub(crate) use guests::{compare as compare_guest, write_all as write_guests};
 pub use kubernetes::Minor;
 pub use upstream::{UpstreamSuite, upstream_suite};
+pub(crate) use wasm::standard_library;
 
 const ETCD: &str = "3.7.3";
 const KWOK: &str = "0.8.0";

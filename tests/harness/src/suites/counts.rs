@@ -20,6 +20,10 @@ impl Counts {
         Self { failed: 1, ..Self::default() }
     }
 
+    pub(super) fn one_skipped() -> Self {
+        Self { skipped: 1, ..Self::default() }
+    }
+
     /// What a line of a Rust test program's output says: `test result: ok. 5 passed; 0 failed; 1 ignored; …`. Other
     /// lines say nothing.
     pub(super) fn said_by(line: &str) -> Self {
