@@ -8,6 +8,7 @@
 //! The crate builds natively too, where its tests run.
 
 pub mod bindings;
+mod check;
 mod data;
 mod fields;
 mod guest;
@@ -17,6 +18,8 @@ mod macros;
 mod nearest;
 mod parser;
 mod policy;
+#[cfg(not(target_arch = "wasm32"))]
+pub mod reference;
 mod render;
 mod schema;
 mod scope;

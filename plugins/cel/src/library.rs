@@ -108,3 +108,6 @@ where
 fn text<'a>(args: &'a [CowVal<'_, '_>], at: usize) -> Result<&'a str, ExecutionError> {
     arg::<cel::common::types::CelString<'_>>(args, at).map(|text| text.inner())
 }
+
+#[cfg(test)]
+mod tests;

@@ -15,7 +15,7 @@ const RESULT: &str = "@result";
 /// The range of a comprehension with two variables.
 const RANGE: &str = "@range";
 /// The list that is sorted, or the optional that is mapped.
-const INPUT: &str = "@input";
+const INPUT: &str = "@__sortBy_input__";
 
 type Made = Result<IdedExpr, Problem>;
 

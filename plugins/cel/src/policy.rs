@@ -273,6 +273,13 @@ fn prepare(expression: &mut IdedExpr) {
             _ => {}
         }
     }
+    if let Expr::Call(call) = &mut expression.expr
+        && call.target.is_none()
+        && call.func_name == "timestamp"
+    {
+        // The crate keeps the zone that a moment is written with, and answers getHours() in it; CEL's moments have none.
+        call.func_name = "@timestamp".to_owned();
+    }
     each_child_mut(&mut expression.expr, prepare);
 }
 

@@ -43,6 +43,10 @@ impl Source {
         self.text.get(start..end).unwrap_or_default()
     }
 
+    pub(crate) fn text(&self) -> &str {
+        &self.text
+    }
+
     /// A problem with the node.
     pub(crate) fn problem(&self, id: u64, message: impl Into<String>) -> Problem {
         Problem::at(&self.text, self.span(id).0, message)

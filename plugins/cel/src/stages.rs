@@ -36,7 +36,10 @@ pub(crate) struct Settings {
 
 /// Whether these settings can be used: one failure that lists every problem with its place.
 pub(crate) fn check(params: &str) -> Result<(), Failure> {
-    Settings::read(params).map(|_| ())
+    let settings = Settings::read(params)?;
+    let mut problems = Problems::default();
+    crate::check::check(&settings.policy, &mut problems);
+    if problems.is_empty() { Ok(()) } else { Err(failure("InvalidParams", problems.message())) }
 }
 
 // === impl Settings ===

@@ -2,7 +2,7 @@
 
 use cel::ExecutionError;
 use cel::common::types::{
-    CelBool, CelInt, CelList, CelMapKey, DYN_TYPE, Kind, LIST_TYPE, MAP_TYPE,
+    CelBool, CelInt, CelList, CelMapKey, CelTimestamp, DYN_TYPE, Kind, LIST_TYPE, MAP_TYPE,
 };
 use cel::common::value::{CowVal, Val};
 
@@ -17,6 +17,7 @@ pub(super) fn add(add: &mut Add) {
     add.function("@differs", vec![DYN_TYPE, DYN_TYPE], |args| {
         Ok(CowVal::owned(CelBool::from(!equal(args[0].as_ref(), args[1].as_ref()))))
     });
+    add.function("@timestamp", vec![DYN_TYPE], timestamp);
     add.function("@keys", vec![LIST_TYPE], keys);
     add.function("@keys", vec![MAP_TYPE], keys);
     add.function("@mapOf", vec![LIST_TYPE], map_of_pairs);
@@ -47,6 +48,15 @@ pub(super) fn elements<'v>(range: &(dyn Val + 'v)) -> Result<Vec<Box<dyn Val + '
         elements.sort_by_cached_key(|key| render::key(key.as_ref()));
     }
     Ok(elements)
+}
+
+/// A moment without the zone that it was written with.
+fn timestamp<'b, 'v>(args: Args<'b, 'v>) -> Given<'b, 'v> {
+    let made = super::environment().find_overload("timestamp", &args);
+    let types = args.iter().map(|arg| arg.get_type().name().to_owned()).collect();
+    let made = made.ok_or_else(|| ExecutionError::no_such_overload("timestamp", types))?(args)?;
+    let moment = made.downcast_ref::<CelTimestamp>().map(|moment| moment.inner().to_utc().fixed_offset());
+    Ok(moment.map_or(made, |moment| CowVal::owned(CelTimestamp::from(moment))))
 }
 
 /// A map of `[key, value]` pairs.

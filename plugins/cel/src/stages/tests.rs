@@ -115,3 +115,95 @@ fn now_is_the_moment_of_the_call() {
     let ask = ask.now_ms(1_796_061_600_000).candidates([cluster("east", json!({}))]);
     assert_eq!(ask.filtered(), ["east kept"]);
 }
+
+#[test]
+fn a_spread_counts_the_units_replicas_by_label() {
+    let zone = |zone: &str| json!({"labels": {"zone": zone}});
+    let ask = score(&["spread('zone')"])
+        .candidates([cluster("a1", zone("a")), cluster("a2", zone("a")), cluster("b1", zone("b")), cluster("c", json!({}))]);
+    assert_eq!(ask.clone().scored(), Ok(vec![0, 0, 0, 0]));
+    assert_eq!(ask.current(&[("a1", 2), ("a2", 1), ("c", 7), ("gone", 9)]).scored(), Ok(vec![3, 3, 0, 0]));
+}
+
+fn decide(stage: &str, expression: &str) -> Ask {
+    let clusters = [
+        cluster("east", json!({"labels": {"zone": "a"}})),
+        cluster("west", json!({"labels": {"zone": "a"}})),
+        cluster("north", json!({"labels": {"zone": "b"}})),
+    ];
+    Ask::new(json!({"target": {"stage": stage}, "expressions": [{"name": "x", "expression": expression}]})).candidates(clusters)
+}
+
+#[test]
+fn a_selection_is_the_places_of_the_names_that_it_gives() {
+    let ask = |expression: &str| decide("select", expression).scores(&[10, 30, 20]);
+    assert_eq!(ask("clusters.sortBy(c, -scores[c.name]).map(c, c.name)").selected(), Ok(vec!["west".to_owned(), "north".into(), "east".into()]));
+    assert_eq!(ask("[]").selected(), Ok(vec![]));
+    for (expression, failure) in [
+        ("['nowhere']", "InvalidResult: \"nowhere\" is the name of no candidate"),
+        ("['east', 'east']", "InvalidResult: cluster east is selected twice"),
+        ("[params.x]", "PolicyError: expression x: no such key: x, in params.x at line 1, column 2"),
+        ("params.y[0]", "PolicyError: expression x: no such key: y, in params.y at line 1, column 1"),
+        ("dyn(1)", "InvalidResult: it gives 1, not a list of names"),
+    ] {
+        assert_eq!(ask(expression).selected(), Err(failure.to_owned()), "{expression}");
+    }
+    assert_eq!(ask("params.y[0]").failure_policy("Skip").selected().map(|all| all.len()), Ok(3));
+}
+
+#[test]
+fn a_split_is_a_number_for_each_cluster_and_adds_up() {
+    let ask = |expression: &str| decide("split", expression).replicas(5);
+    assert_eq!(ask("[3, 2, 0]").split(), Ok(vec![3, 2, 0]));
+    assert_eq!(ask("{'north': 4, 'east': 1}").split(), Ok(vec![1, 0, 4]));
+    for (expression, failure) in [
+        ("[1, 1, 1]", "InvalidResult: it gives 3 replicas in all, where 5 are to be placed"),
+        ("[5]", "InvalidResult: it gives 1 numbers for 3 clusters"),
+        ("[6, -1, 0]", "InvalidResult: -1 is no number of replicas"),
+        ("{'south': 5}", "InvalidResult: south is the name of no candidate"),
+        ("dyn('x')", "InvalidResult: it gives \"x\", not a map or a list"),
+    ] {
+        assert_eq!(ask(expression).split(), Err(failure.to_owned()), "{expression}");
+    }
+    // Where the policy does not decide, the same for all.
+    let ask = ask("[5, 0, 0]").with("matchConditions", json!([{"name": "no", "expression": "false"}]));
+    assert_eq!(ask.split(), Ok(vec![2, 2, 1]));
+}
+
+#[test]
+fn an_object_has_the_labels_that_expressions_give_and_no_others() {
+    let ask = Ask::new(json!({"target": {"stage": "virtual-label"}, "expressions": [
+        {"name": "team", "expression": "object.metadata.?labels[?'team']"},
+        {"name": "tier", "expression": "object.spec.priority > 10 ? 'gold' : null"},
+        {"name": "bad", "expression": "object.metadata.name + '!'"},
+    ]}));
+    let objects = [
+        json!({"metadata": {"name": "a", "labels": {"team": "shop"}}, "spec": {"priority": 11}}),
+        json!({"metadata": {"name": "b"}, "spec": {"priority": 1}}),
+        json!({"metadata": {"name": "c", "labels": {"team": "-no-"}}}),
+    ];
+    assert_eq!(ask.objects(objects).labelled(), Ok(vec![vec!["team=shop".to_owned(), "tier=gold".into()], vec![], vec![]]));
+}
+
+#[test]
+fn an_object_that_cannot_be_told_is_not_selected_unless_errors_are_skipped() {
+    let ask = Ask::new(json!({"target": {"stage": "named-selector", "name": "mine"}, "expressions": [
+        {"expression": "object.metadata.annotations.owner == request.user || request.arg in request.groups"},
+    ]}))
+    .objects([json!({"metadata": {"annotations": {"owner": "ann"}}}), json!({"metadata": {}})]);
+    assert_eq!(ask.matched("ann", &["dev"], "x"), Ok(vec![true, false]));
+    assert_eq!(ask.matched("bob", &["dev"], "dev"), Ok(vec![true, true]));
+    assert_eq!(ask.matched("bob", &["dev"], "x"), Ok(vec![false, false]));
+    assert_eq!(ask.failure_policy("Skip").matched("bob", &[], "x"), Ok(vec![false, true]));
+}
+
+#[test]
+fn a_request_that_is_no_json_fails_as_a_whole_and_says_where() {
+    let mut request = filter("true").candidates([cluster("east", json!({}))]).request();
+    request.candidates[0].doc = "{".to_owned();
+    let failure = super::filter(&request).unwrap_err();
+    assert_eq!((failure.code.as_str(), failure.message.contains("the document of cluster east is not JSON")), ("InvalidRequest", true));
+    request.call.params = "nonsense".to_owned();
+    assert_eq!(super::filter(&request).unwrap_err().code, "InvalidParams");
+    assert_eq!(score(&["1"]).candidates([]).verdicts().unwrap_err().message, "the policy is for another stage");
+}
