@@ -7,8 +7,7 @@ use serde_json::{Value, json};
 
 use crate::runtime::{Code, digest};
 
-/// What a generation is made of. Two with one [`Self::id`] answer alike, so a revision that is in use already is not loaded
-/// again.
+/// What a generation is made of. Two with one [`Self::id`] answer alike.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Revision {
     pub(crate) name: ExtensionName,

@@ -98,10 +98,9 @@ impl Slot {
 
     /// Loads `revision`, which serves from then on; what serves now does until then, and for ever if that fails.
     pub(crate) async fn offer(&self, revision: Revision) -> Result<u64, Refusal> {
-        let id = revision.id();
         let number = {
             let mut state = self.state();
-            if let Some(serving) = state.history.serving().filter(|serving| serving.id == id) {
+            if let Some(serving) = state.history.serving().filter(|serving| serving.revision == revision) {
                 let number = serving.number;
                 state.refusal = None;
                 return Ok(number);

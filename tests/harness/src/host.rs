@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use crate::client::Client;
 use crate::cluster::Cluster;
 use crate::kubectl::Kubectl;
-use crate::places::{cargo_target, repository};
+use crate::places::{cache, cargo_target, repository};
 use crate::ports::free_port;
 use crate::process::{Lifetime, Process, Program};
 use crate::toolchain::{Minor, programs};
@@ -117,11 +117,24 @@ impl HostSpec {
         for (key, value) in &self.env {
             program = program.env(key, value);
         }
+        if self.flags.iter().any(|flag| flag.starts_with("--extensions")) {
+            share_compiled(&data)?;
+        }
         let kubectl = programs(Minor::NEWEST)?.kubectl;
         let kubectl = Kubectl::new(&kubectl, &data.join("kubeconfig"), &scratch.path().join("kubectl-cache"));
         let process = program.start()?;
         Ok(Host { process, url: format!("https://{address}"), data, log, kubectl, scratch: Some(scratch) })
     }
+}
+
+/// Lets hosts share what they compile of extensions: an unoptimised compiler takes long for the component of CEL.
+fn share_compiled(data: &Path) -> Result<()> {
+    let compiled = data.join("extensions/compiled");
+    if !compiled.exists() {
+        fs::create_dir_all(data.join("extensions"))?;
+        std::os::unix::fs::symlink(cache("compiled")?, compiled)?;
+    }
+    Ok(())
 }
 
 impl Default for HostSpec {

@@ -86,6 +86,10 @@ impl Registry {
             Code::read(bytes).map_err(|error| (None, Refusal { step: Step::Verify, reason: error.to_string() }))?;
         let mut plugin = Plugin::of_file(name, "");
         plugin.capabilities.clone_from(&code.manifest.capabilities);
+        // Params that its author wrote are ones that it takes.
+        if let Some(params) = code.cases.iter().find_map(|case| case.params.clone()) {
+            plugin.params = params;
+        }
         let revision = Revision::of_plugin(&plugin, code);
         self.0.runtime.load(revision.clone(), 0).await.map_err(|refusal| (Some(revision), refusal))
     }

@@ -34,11 +34,7 @@ impl Artifacts {
     /// It cannot be made, read or written.
     pub(crate) fn open(folder: &Path) -> io::Result<Self> {
         fs::create_dir_all(folder)?;
-        let path = folder.join("key");
-        let secret = match fs::read(&path) {
-            Ok(secret) if secret.len() == MAC_BYTES => secret,
-            _ => new_key(&path)?,
-        };
+        let secret = key(&folder.join("key"))?;
         Ok(Self { folder: folder.to_owned(), key: hmac::Key::new(hmac::HMAC_SHA256, &secret) })
     }
 
@@ -66,7 +62,7 @@ impl Artifacts {
             let artifact = component.serialize().map_err(io::Error::other)?;
             let mac = hmac::sign(&self.key, &artifact);
             let path = self.path(engine, bytes);
-            let unfinished = path.with_extension("new");
+            let unfinished = path.with_extension(std::process::id().to_string());
             let mut file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&unfinished)?;
             file.write_all(mac.as_ref())?;
             file.write_all(&artifact)?;
@@ -109,12 +105,20 @@ impl Artifacts {
     }
 }
 
-fn new_key(path: &Path) -> io::Result<Vec<u8>> {
+/// The key in the file at `path`. Of several hosts that find none at one time each makes one, and one of these stays.
+fn key(path: &Path) -> io::Result<Vec<u8>> {
+    if let Ok(secret) = fs::read(path)
+        && secret.len() == MAC_BYTES
+    {
+        return Ok(secret);
+    }
     let secret: [u8; MAC_BYTES] =
         rand::generate(&SystemRandom::new()).map_err(|_| io::Error::other("no random bytes to be had"))?.expose();
-    let mut file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(path)?;
+    let own = path.with_extension(std::process::id().to_string());
+    let mut file = OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(&own)?;
     file.write_all(&secret)?;
-    Ok(secret.to_vec())
+    fs::rename(own, path)?;
+    fs::read(path)
 }
 
 #[cfg(test)]
