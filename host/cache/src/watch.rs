@@ -190,7 +190,7 @@ async fn select_extended(changes: &[Change], selection: &Selection) -> Result<Ve
     let mut events = Vec::new();
     for changes in changes.chunks(CHANGES_AT_ONCE) {
         let meant = |state: &&Arc<State>| state.with_head(|head| selection.selects_head(head));
-        let states: Vec<(Option<&Arc<State>>, Option<&Arc<State>>)> = changes
+        let states: Vec<(Option<_>, Option<_>)> = changes
             .iter()
             .map(|Change { kind, before, after, .. }| {
                 let is = (*kind != ChangeKind::Deleted).then_some(after);

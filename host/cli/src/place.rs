@@ -34,7 +34,8 @@ impl PlaceArgs {
     }
 }
 
-fn manifest(path: &Path) -> Result<Value, Error> {
+/// The manifest in a file that the user names.
+pub(crate) fn manifest(path: &Path) -> Result<Value, Error> {
     let fail = |problem: String| Error::File { path: path.to_owned(), problem };
     let text = match path.to_str() {
         Some("-") => {

@@ -107,13 +107,17 @@ impl Named {
         Host::find(&self.data, environment).await
     }
 
-    /// A name that could be no extension's is not sent: it would be another path.
     fn path(&self, rest: &str) -> String {
         let kind = if self.cel { ExtensionKind::CelPolicy } else { ExtensionKind::Plugin };
-        let plain = |c: &char| c.is_ascii_alphanumeric() || *c == '-';
-        let name: String = self.name.chars().filter(plain).collect();
-        format!("{EXTENSIONS_PATH}/{kind}/{name}{rest}")
+        format!("{}{rest}", path_of(kind, &self.name))
     }
+}
+
+/// Where the host tells of an extension. What no extension's name has is not sent: it would be another path.
+pub(crate) fn path_of(kind: ExtensionKind, name: &str) -> String {
+    let plain = |c: &char| c.is_ascii_alphanumeric() || *c == '-';
+    let name: String = name.chars().filter(plain).collect();
+    format!("{EXTENSIONS_PATH}/{kind}/{name}")
 }
 
 fn list(extensions: &[ExtensionStatus], out: &mut dyn Write) -> io::Result<()> {

@@ -2,10 +2,14 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use orrery_api::extension::ExtensionKind;
 use orrery_api::status::{TRY_PATH, Trial};
+use serde_json::Value;
 
 use crate::data::DataArgs;
 use crate::host::Host;
+use crate::place::manifest;
+use crate::plugin::path_of;
 use crate::{Environment, Error};
 
 /// A command of `orrery policy`.
@@ -14,6 +18,20 @@ pub enum PolicyCommand {
     /// Check the rules of a file: their expressions, names and types, and their tests
     #[command(visible_alias = "check")]
     Test(FileArgs),
+    /// Show what each part of a rule gives for an object, in each cluster
+    Explain(ExplainArgs),
+}
+
+/// Flags of `orrery policy explain`.
+#[derive(Clone, Debug, clap::Args)]
+pub struct ExplainArgs {
+    /// The rule's name
+    name: String,
+    /// Manifest of an object, in YAML or JSON; - for standard input
+    #[arg(short, long, value_name = "FILE")]
+    filename: PathBuf,
+    #[command(flatten)]
+    data: DataArgs,
 }
 
 /// Which file.
@@ -29,7 +47,30 @@ pub struct FileArgs {
 
 impl PolicyCommand {
     pub(crate) async fn run(self, environment: &Environment, out: &mut dyn Write) -> Result<(), Error> {
-        let Self::Test(FileArgs { file, data }) = self;
+        match self {
+            Self::Test(args) => args.test(environment, out).await,
+            Self::Explain(args) => args.run(environment, out).await,
+        }
+    }
+}
+
+// === impl ExplainArgs ===
+
+impl ExplainArgs {
+    async fn run(self, environment: &Environment, out: &mut dyn Write) -> Result<(), Error> {
+        let host = Host::find(&self.data, environment).await?;
+        let path = format!("{}/explain", path_of(ExtensionKind::CelPolicy, &self.name));
+        let manifest = manifest(&self.filename)?.to_string().into_bytes();
+        let explained: Value = host.post(&path, "application/json", manifest).await?;
+        explain(&explained, out).map_err(Error::Print)
+    }
+}
+
+// === impl FileArgs ===
+
+impl FileArgs {
+    async fn test(self, environment: &Environment, out: &mut dyn Write) -> Result<(), Error> {
+        let Self { file, data } = self;
         let host = Host::find(&data, environment).await?;
         let trials: Vec<Trial> = host.post(TRY_PATH, "application/yaml", read(&file)?).await?;
         if trials.is_empty() {
@@ -37,6 +78,34 @@ impl PolicyCommand {
         }
         report(&trials, out)
     }
+}
+
+/// Each expression with its value, and what its parts give below it.
+fn explain(explained: &Value, out: &mut dyn Write) -> io::Result<()> {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let text = |value: &Value, key: &str| value[key].as_str().unwrap_or_default().to_owned();
+    let given = |value: &Value| match value["error"].as_str() {
+        Some(error) => format!("error: {error}"),
+        None => text(value, "value"),
+    };
+    for on in list(&explained["on"]) {
+        writeln!(out, "{}", text(&on, "name"))?;
+        for kind in ["matchConditions", "variables", "expressions"] {
+            for expression in list(&on[kind]) {
+                writeln!(
+                    out,
+                    "  {} {} = {}",
+                    text(&expression, "place"),
+                    text(&expression, "name"),
+                    given(&expression)
+                )?;
+                for part in list(&expression["parts"]) {
+                    writeln!(out, "    {} = {}", text(&part, "text"), given(&part))?;
+                }
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The bytes of a file that the user names.
@@ -64,6 +133,22 @@ fn print(trial: &Trial, out: &mut dyn Write) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_part_of_a_rule_is_shown_with_its_value_or_error() {
+        let explained = serde_json::json!({"on": [{"name": "east", "matchConditions": [], "variables": [], "expressions": [{
+            "name": "gpu", "place": "expressions[0].expression", "value": "false",
+            "parts": [{"text": "cluster.labels.gpu", "line": 1, "column": 1, "error": "no such key: gpu"}],
+        }]}]});
+        let mut out = Vec::new();
+        explain(&explained, &mut out).unwrap();
+        expect_test::expect![[r"
+            east
+              expressions[0].expression gpu = false
+                cluster.labels.gpu = error: no such key: gpu
+        "]]
+        .assert_eq(&String::from_utf8(out).unwrap());
+    }
 
     #[test]
     fn each_trial_has_a_line_and_one_that_fails_is_an_error() {

@@ -25,7 +25,7 @@ pub(crate) enum Content {
     /// Documents, each with another kind or name.
     Documents(Vec<Arc<Document>>),
     /// A component.
-    Component(Code),
+    Component(Box<Code>),
 }
 
 /// Files of a directory, with what tells one content from another.
@@ -94,7 +94,7 @@ pub(crate) fn read(path: &Path) -> Result<Content, FileError> {
     if is_component(path) {
         let mut bytes = Vec::new();
         file.take(COMPONENT_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(FileError::Read)?;
-        return Ok(Content::Component(Code::read(&bytes)?));
+        return Ok(Content::Component(Box::new(Code::read(&bytes)?)));
     }
     let mut text = String::new();
     file.take(BYTES_MAX + 1).read_to_string(&mut text).map_err(FileError::Read)?;

@@ -80,9 +80,10 @@ impl Generation {
         self.guest.labels.is_some() && self.revision.selects(CelTarget::VirtualLabel, gvr)
     }
 
-    /// Whether its name is that of a selector of objects of `gvr`.
-    pub(crate) fn answers_selector(&self, gvr: &Gvr) -> bool {
-        self.guest.selector.is_some() && self.revision.selects(CelTarget::NamedSelector, gvr)
+    /// Whether it is the selector `name` of objects of `gvr`.
+    pub(crate) fn answers_selector(&self, name: &str, gvr: &Gvr) -> bool {
+        let selects = self.guest.selector.is_some() && self.revision.selects(CelTarget::NamedSelector, gvr);
+        selects && self.revision.selector_name() == name
     }
 
     /// Whether it selects objects at all.
@@ -141,7 +142,7 @@ impl Generation {
             }
             PlacementQuestion::Score => {
                 let scores = exactly(count, self.guest.score(caller, &asked.request).await?)?;
-                let scores = normalized(self.revision.code.manifest.normalize, &scores);
+                let scores = normalized(self.revision.normalize(), &scores);
                 Ok(scores.into_iter().map(Verdict::Stays).collect())
             }
             PlacementQuestion::Select => selected(count, &self.guest.select(caller, &ranked()).await?),

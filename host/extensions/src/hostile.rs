@@ -3,14 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use orrery_api::extension::ExtensionName;
+use orrery_api::extension::{ExtensionName, Limits, Plugin};
 use orrery_api::placement::PlacementQuestion;
+use serde_json::{Value, json};
 
 use crate::Metrics;
 use crate::load::Runtime;
-use crate::runtime::CallError;
+use crate::revision::Revision;
+use crate::runtime::{CallError, Code};
 use crate::slot::Slot;
-use crate::testing::{Question, TAKES, revision, scorer, scoring};
+use crate::testing::{Question, TAKES, revision, scorer, scoring, with_section};
 
 /// What it does, the body of `score`, what stands beside it, and how it ends.
 type Case = (&'static str, &'static str, &'static str, &'static str);
@@ -368,4 +370,47 @@ async fn the_same_question_burns_the_same_and_is_answered_the_same() {
         enough = enough.or(first.ok().map(|_| fuel));
     }
     assert!(enough.is_some(), "some fuel is enough");
+}
+
+/// Bytes that are anybody's: whatever they are, there is an answer.
+#[tokio::test]
+async fn a_component_that_is_cut_or_changed_anywhere_is_refused_or_runs_and_the_host_goes_on() {
+    let bench = Bench::new().await;
+    let whole = scoring(7);
+    for at in (0..whole.len()).step_by(7) {
+        let mut flipped = whole.clone();
+        flipped[at] ^= 0x55;
+        for bytes in [&whole[..at], flipped.as_slice()] {
+            let Ok(code) = Code::read(bytes) else { continue };
+            let mut plugin = Plugin::of_file("bad", "");
+            plugin.limits = Limits { fuel: 1_000_000, ..Limits::default() };
+            let slot = bench.slot();
+            if slot.offer(Revision::of_plugin(&plugin, code)).await.is_ok() {
+                let question = Question::of(3);
+                let _ = slot.judge(PlacementQuestion::Score, &question.request()).await;
+            }
+        }
+    }
+    bench.good_answers().await;
+}
+
+#[tokio::test]
+async fn a_golden_case_that_fails_is_named_with_both_answers() {
+    let bench = Bench::new().await;
+    let case = |expected: [i64; 2]| {
+        let candidates = json!([{"name": "a"}, {"name": "b"}]);
+        json!([{"name": "two", "inputs": {"candidates": candidates}, "expect": {"scores": expected}}])
+    };
+    let offered = async |case: Value| {
+        let wasm = with_section(scoring(7), "orrery:cases", &case);
+        bench.slot().offer(revision("p", &wasm, 50_000_000)).await.map_err(|refusal| refusal.to_string())
+    };
+    assert_eq!(offered(case([7, 8])).await, Ok(1));
+    let wrong = offered(case([8, 7])).await.unwrap_err();
+    assert_eq!(wrong, r#"self-test: case "two": scores is [7,8], and [8,7] was expected"#);
+    let unknown = offered(json!([{"name": "odd", "inputs": {}, "expect": {"colour": 1}}])).await.unwrap_err();
+    assert!(unknown.contains("`colour` is nothing that can be expected"), "{unknown}");
+    let section = with_section(scoring(7), "orrery:manifest", &json!({"nme": "p"}));
+    let odd = Code::read(&section).unwrap_err().to_string();
+    assert!(odd.starts_with("its section orrery:manifest is not what it should be: unknown field `nme`"), "{odd}");
 }

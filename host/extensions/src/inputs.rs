@@ -196,6 +196,20 @@ mod tests {
     }
 
     #[test]
+    fn what_is_told_has_the_fields_that_the_schemas_have() {
+        let properties = |schema: &str| -> Vec<String> {
+            let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../wit/schema/0.1.0").join(schema);
+            let schema: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+            schema["properties"].as_object().unwrap().keys().cloned().collect()
+        };
+        let fields = |document: Value| -> Vec<String> { document.as_object().unwrap().keys().cloned().collect() };
+        let bare = Candidate::named(ClusterName::new("east").unwrap());
+        assert_eq!(fields(candidate(&bare)), properties("candidate.json"));
+        let of = Unit::read(Gvr::new("", "v1", "configmaps"), "shop", &json!({}));
+        assert_eq!(fields(unit(&of, &Paths::default())), properties("unit.json"));
+    }
+
+    #[test]
     fn of_a_cluster_of_which_nothing_is_known_the_same_fields_stand_there_empty() {
         let bare = candidate(&Candidate::named(ClusterName::new("east").unwrap()));
         assert_eq!((&bare["labels"], &bare["taints"], &bare["free"]), (&json!({}), &json!([]), &json!({})));

@@ -56,7 +56,7 @@ impl Decisions {
 
 impl Recorded {
     pub(crate) fn new(generation: u64, asked: Asked, judged: &Result<Vec<Verdict>, CallError>) -> Self {
-        let judged = judged.as_ref().map(Clone::clone).map_err(ToString::to_string);
+        let judged = judged.clone().map_err(|error| error.to_string());
         Self { at: SystemTime::now(), generation, asked, judged }
     }
 

@@ -1,7 +1,9 @@
 use std::collections::BTreeSet;
 
 use orrery_api::Gvr;
-use orrery_api::extension::{Capability, Case, CelPolicy, CelTarget, ExtensionKind, ExtensionName, Limits, Plugin};
+use orrery_api::extension::{
+    Capability, Case, CelPolicy, CelTarget, ExtensionKind, ExtensionName, Limits, Normalize, Plugin,
+};
 use orrery_api::placement::PlacementQuestion;
 use serde_json::{Value, json};
 
@@ -73,6 +75,16 @@ impl Revision {
         let resources = self.params["policy"]["target"]["resources"].as_array();
         let name = gvr.group_resource().to_string();
         own == target && resources.is_none_or(|all| all.iter().any(|resource| *resource == *name))
+    }
+
+    /// What it is called as a selector: a rule may give itself another name.
+    pub(crate) fn selector_name(&self) -> &str {
+        self.params["policy"]["target"]["name"].as_str().filter(|_| self.target.is_some()).unwrap_or(&self.name.name)
+    }
+
+    /// How its scores become 0 to 100. Those of rules are as large as their author likes.
+    pub(crate) fn normalize(&self) -> Normalize {
+        if self.target.is_some() { Normalize::Minmax } else { self.code.manifest.normalize }
     }
 
     /// Whether it is to answer `question` as far as its document says.

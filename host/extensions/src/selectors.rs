@@ -20,7 +20,7 @@ use crate::Registry;
 use crate::generation::Generation;
 use crate::runtime::wit::selector_types::{Batch, MatchRequest, Plan, PlanRequest};
 use crate::slot::Slot;
-pub(crate) use memo::Memo;
+pub(crate) use memo::{Labels, Memo};
 
 /// What is required of the labels that extensions give, in the grammar of label selectors: the caller's, as it knows it.
 pub type Requires = Arc<dyn Fn(&dyn Fn(&str) -> Option<String>) -> bool + Send + Sync>;
@@ -57,7 +57,7 @@ struct ByName {
 struct Pinned {
     slot: Arc<Slot>,
     generation: Arc<Generation>,
-    labels: Arc<Memo<Vec<(String, String)>>>,
+    labels: Arc<Memo<Labels>>,
     /// When it ends for this request, once another one serves.
     ends: std::sync::OnceLock<Instant>,
     /// A number of this request, which tells it from others.
@@ -103,11 +103,8 @@ impl Registry {
         parse: impl Fn(&str) -> Result<Requires, String>,
     ) -> Result<Option<Arc<dyn SelectorFilter>>, StageFailure> {
         for slot in self.slots_of_selectors() {
-            if slot.name().name != name {
-                continue;
-            }
             let generation = slot.serving().await.map_err(|error| failure(slot.name(), &error))?;
-            if !generation.answers_selector(gvr) {
+            if !generation.answers_selector(name, gvr) {
                 continue;
             }
             let request = PlanRequest {
@@ -153,11 +150,7 @@ impl Pinned {
     }
 
     /// The labels of each of `objects`.
-    async fn labels(
-        &self,
-        gvr: &str,
-        objects: &[&dyn Selectable],
-    ) -> Result<Vec<Arc<Vec<(String, String)>>>, StageFailure> {
+    async fn labels(&self, gvr: &str, objects: &[&dyn Selectable]) -> Result<Vec<Arc<Labels>>, StageFailure> {
         let mut said = self.labels.of(objects);
         while let Some(places) = said.unknown() {
             let batch = self.batch(gvr, self.told(objects, &places)?);

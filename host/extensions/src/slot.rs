@@ -20,7 +20,7 @@ use crate::load::{Refusal, Runtime};
 use crate::record::{Decisions, Recorded};
 use crate::revision::Revision;
 use crate::runtime::{CallError, Caller};
-use crate::selectors::Memo;
+use crate::selectors::{Labels, Memo};
 use history::History;
 
 /// One extension by its name.
@@ -52,7 +52,7 @@ struct State {
     /// Whether it selects objects, as far as is known.
     is_selector: bool,
     /// The labels that a generation gave to objects.
-    labels: (u64, Arc<Memo<Vec<(String, String)>>>),
+    labels: (u64, Arc<Memo<Labels>>),
 }
 
 /// Why the newest revision does not serve.
@@ -132,7 +132,7 @@ impl Slot {
     }
 
     /// What generation `number` said of objects.
-    pub(crate) fn memo(&self, number: u64) -> Arc<Memo<Vec<(String, String)>>> {
+    pub(crate) fn memo(&self, number: u64) -> Arc<Memo<Labels>> {
         let mut state = self.state();
         if state.labels.0 != number {
             state.labels = (number, Arc::default());

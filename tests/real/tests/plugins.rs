@@ -275,6 +275,11 @@ fn virtual_labels_select_in_lists_and_watches_until_the_rule_changes() -> Result
         ensure!(told == wanted, "{event} is not {wanted}");
     }
 
+    // Members do not know such labels: to send them on would delete everything that has none.
+    let all = format!("{maps}?labelSelector=labels.orrery.dev/size%21%3Dlarge");
+    let refused = client.send("DELETE", &all, &[], b"")?;
+    ensure!(refused.status == 400 && refused.text().contains("is what extensions say"), "{}", refused.text());
+
     // Another rule selects others: what was selected has to be listed anew, pages too.
     write(folder.path(), "sizes.yaml", rule("'large'"))?;
     let event = events.next_json()?.context("the watch ended without a word")?;

@@ -3,15 +3,17 @@
 use std::time::SystemTime;
 
 use orrery_api::extension::{Document, ExtensionName, Plugin};
-use orrery_api::placement::Verdict;
+use orrery_api::placement::{Candidate, Unit, Verdict};
 use orrery_api::status::{Moved, Replay, Trial};
+use serde_json::{Value, json};
 
 use super::Registry;
 use crate::FileError;
 use crate::generation::Generation;
+use crate::inputs::{self, Paths};
 use crate::load::{Refusal, Step};
 use crate::revision::Revision;
-use crate::runtime::Code;
+use crate::runtime::{CallError, Code};
 
 /// Decisions that a replay names; the others are counted.
 const MOVED_MAX: usize = 100;
@@ -79,6 +81,37 @@ impl Registry {
             }
         }
         Some(Ok(replay))
+    }
+
+    /// What each part of the rule `name` gives, for `unit` in each of `candidates`, or for `unit` itself as an object; `None`
+    /// where there is no such rule.
+    ///
+    /// # Errors
+    /// It cannot be asked.
+    pub async fn explain(
+        &self,
+        name: &ExtensionName,
+        unit: &Unit,
+        candidates: &[Candidate],
+        now_ms: u64,
+    ) -> Option<Result<Value, CallError>> {
+        let slot = self.slot(name)?;
+        let generation = match slot.serving().await {
+            Ok(generation) => generation,
+            Err(error) => return Some(Err(error)),
+        };
+        let request = json!({
+            "settings": generation.revision.params,
+            "nowMs": now_ms,
+            "unit": inputs::unit(unit, &Paths::default()),
+            "candidates": candidates.iter().map(inputs::candidate).collect::<Vec<_>>(),
+            "objects": [unit.object],
+        });
+        let explained = generation.guest().explain(&generation.caller(), &request.to_string()).await;
+        let parsed = |text: String| {
+            serde_json::from_str(&text).map_err(|error| CallError::Result(format!("it explains in no JSON: {error}")))
+        };
+        Some(explained.and_then(parsed))
     }
 
     async fn load_component(&self, name: &str, bytes: &[u8]) -> Result<Generation, (Option<Revision>, Refusal)> {

@@ -135,8 +135,8 @@ mod tests {
 
     /// The one artifact in `folder`.
     fn file(folder: &Path) -> PathBuf {
-        let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-        files.filter(|path| path.extension().is_some_and(|ending| ending == "cwasm")).next().unwrap()
+        let mut files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        files.find(|path| path.extension().is_some_and(|ending| ending == "cwasm")).unwrap()
     }
 
     #[test]

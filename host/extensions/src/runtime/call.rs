@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use orrery_api::extension::{Capability, Limits, Metric};
 use tokio::time::timeout;
-use wasmtime::component::{Instance, InstancePre};
+use wasmtime::component::{Instance, InstancePre, TypedFunc};
 use wasmtime::{Store, Trap};
 
 use super::bindings::exports::orrery::plugin::{
@@ -87,6 +87,9 @@ pub enum CallError {
     #[error("its generation has ended")]
     Drained,
 }
+
+/// What the evaluator exports beside the interfaces of plugins.
+const EXPLAIN: &str = "orrery:cel/explain@0.1.0";
 
 struct Session {
     store: Store<CallState>,
@@ -196,6 +199,22 @@ impl Guest {
         request: &selector_types::MatchRequest,
     ) -> Result<Vec<bool>, CallError> {
         asked!(self.selector as "named-selector", caller, call_matches(request))
+    }
+
+    /// Asks the evaluator of rules what each part of one gives: JSON in, JSON out, as `plugins/cel` describes them.
+    pub(crate) async fn explain(&self, caller: &Caller, request: &str) -> Result<String, CallError> {
+        let call = async {
+            let mut session = self.open(caller).await?;
+            let no_export = || wasmtime::Error::msg("it does not export orrery:cel/explain");
+            let interface =
+                session.instance.get_export_index(&mut session.store, None, EXPLAIN).ok_or_else(no_export)?;
+            let explain = session.instance.get_export_index(&mut session.store, Some(&interface), "explain");
+            let explain = explain.ok_or_else(no_export)?;
+            let explain: TypedFunc<(&str,), (Result<String, Failure>,)> =
+                session.instance.get_typed_func(&mut session.store, explain)?;
+            Ok(explain.call_async(&mut session.store, (request,)).await?.0)
+        };
+        caller.bounded(call).await
     }
 
     /// An instance in a store that has its limits already, because a start function is the guest's code too.

@@ -4,7 +4,7 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-use rustix::process::{Pid, setpriority_process};
+use rustix::process::setpriority_process;
 use rustix::thread::gettid;
 use tokio::sync::oneshot;
 use tokio::time::timeout;
@@ -86,7 +86,7 @@ impl Compiler {
 
 fn work(engine: &Engine, artifacts: Option<&Artifacts>, jobs: &Receiver<Job>) {
     // Linux has a priority for each thread, under the number of the thread.
-    if let Err(error) = setpriority_process(Some(Pid::from(gettid())), NICE) {
+    if let Err(error) = setpriority_process(Some(gettid()), NICE) {
         warn!(%error, "components are compiled at the host's own priority");
     }
     while let Ok(Job { code, done }) = jobs.recv() {

@@ -14,6 +14,9 @@ const STATES: usize = 200_000;
 /// Objects in one call.
 const BATCH: usize = 256;
 
+/// The labels of an object, by key.
+pub(crate) type Labels = Vec<(String, String)>;
+
 /// What is said of some objects, as far as it is known.
 pub(crate) struct Said<T>(Vec<Option<Arc<T>>>);
 

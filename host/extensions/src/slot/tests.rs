@@ -171,3 +171,31 @@ async fn what_a_rule_or_plugin_does_not_answer_is_said() {
     let error = slot.judge(PlacementQuestion::Filter, &question.request()).await.unwrap_err();
     assert_eq!(error.to_string(), "it does not export placement-filter");
 }
+
+#[tokio::test]
+async fn every_decision_under_many_swaps_is_one_generations_and_none_fails() {
+    let slot = slot();
+    offer(&slot, &scoring(0)).await.unwrap();
+    let swapped = tokio::spawn({
+        let slot = slot.clone();
+        async move {
+            for at in 1..=60 {
+                // What is refused at any step changes nothing.
+                let odd = [scorer("(call $failure)", "unreachable", ""), scorer("unreachable", "unreachable", "")];
+                assert!(offer(&slot, &odd[at % 2]).await.is_err());
+                offer(&slot, &scoring(i64::try_from(at).unwrap())).await.unwrap();
+            }
+        }
+    });
+    let (mut decisions, mut seen) = (0, std::collections::BTreeSet::new());
+    while !swapped.is_finished() || decisions < 1_000 {
+        let scores = scores(&slot).await.expect("no decision fails");
+        assert_eq!(scores, [scores[0], scores[0] + 1, scores[0] + 2], "a decision is of one generation");
+        seen.insert(scores[0]);
+        decisions += 1;
+        tokio::task::yield_now().await;
+    }
+    swapped.await.unwrap();
+    assert_eq!(scores(&slot).await.unwrap(), [60, 61, 62]);
+    assert!(seen.len() > 10, "only {} generations decided", seen.len());
+}

@@ -11,13 +11,14 @@ use orrery_api::placement::{FailurePolicy, Unit};
 use orrery_api::status as document;
 use orrery_extensions::Registry;
 use orrery_placement::{Judged, Outcome, Skipped};
+use orrery_sequencer::Resource;
 use serde_json::Value;
 use tokio::time::timeout;
 
 use super::line;
 use crate::body::{Body, Encoding};
 use crate::front::Service;
-use crate::front::resource::{Placed, said};
+use crate::front::resource::{Placed, now_ms, said};
 use crate::request::RequestInfo;
 use crate::status::Status;
 
@@ -72,6 +73,13 @@ impl Service {
                 let replay = replay.ok_or_else(|| no_such(kind, name))?;
                 line(&replay.map_err(|refusal| Status::bad_request(refusal.to_string()))?, encoding)
             }
+            ["extensions", "CelPolicy", name, "explain"] if info.method == Method::POST => {
+                let (unit, _) = self.unit_of(request).await?;
+                let candidates = self.candidates(&unit, None).await;
+                let explained = registry()?.explain(&named("CelPolicy", name)?, &unit, &candidates, now_ms()).await;
+                let explained = explained.ok_or_else(|| no_such("CelPolicy", name))?;
+                line(&explained.map_err(|error| Status::bad_request(error.to_string()))?, encoding)
+            }
             ["try"] if info.method == Method::POST => line(&tried(registry()?, request).await?, encoding),
             ["place"] if info.method == Method::POST => line(&self.would_place(request).await?, encoding),
             ["scores"] if info.method == Method::POST => {
@@ -84,6 +92,13 @@ impl Service {
 
     /// Where the object of the manifest in the body would go.
     async fn would_place(&self, request: Request<Body>) -> Result<document::Placement, Status> {
+        let (unit, resource) = self.unit_of(request).await?;
+        let placed = self.decision(&unit, &resource).await;
+        Ok(placement(&unit, placed))
+    }
+
+    /// The object of the manifest in the body, with its resource.
+    async fn unit_of(&self, request: Request<Body>) -> Result<(Unit, Resource), Status> {
         let bytes = body(request).await?;
         let object: Value = serde_json::from_slice(&bytes)
             .map_err(|error| Status::bad_request(format!("the body is no manifest in JSON: {error}")))?;
@@ -99,9 +114,7 @@ impl Service {
         };
         let not_ready = |error: orrery_sequencer::NotReady| Status::too_many_requests(error.to_string(), 1);
         let resource = self.front.sequencer.resource(&served.gvr).await.map_err(not_ready)?;
-        let unit = Unit::read(served.gvr.clone(), namespace, &object);
-        let placed = self.decision(&unit, &resource).await;
-        Ok(placement(&unit, placed))
+        Ok((Unit::read(served.gvr.clone(), namespace, &object), resource))
     }
 
     fn take_scores(&self, body: &Bytes) -> Result<(), Status> {

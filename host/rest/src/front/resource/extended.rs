@@ -61,6 +61,18 @@ impl Service {
     }
 }
 
+/// 400 where extensions would have to answer and are not asked: a member would take their keys for labels that no object has,
+/// and what is required of them to be missing would select everything.
+pub(in crate::front) fn refuse_extended(labels: &LabelSelector) -> Result<(), Status> {
+    let asked = labels.equalities().find(|(key, _)| key.starts_with(LABELS) || key.starts_with(SELECTORS));
+    match asked {
+        None => Ok(()),
+        Some((key, _)) => Err(Status::bad_request(format!(
+            "{key} is what extensions say, and this request goes to the members: list what it selects, and name that"
+        ))),
+    }
+}
+
 async fn by_labels(registry: &Registry, gvr: &Gvr, labels: LabelSelector) -> Result<Arc<dyn SelectorFilter>, Status> {
     // Extensions name the label by what follows the prefix.
     let requires: Requires = Arc::new(move |label| labels.holds(&|key| label(key.strip_prefix(LABELS).unwrap_or(key))));

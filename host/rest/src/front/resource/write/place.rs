@@ -59,14 +59,16 @@ impl Service {
         let pipeline = policy.as_deref().map_or_else(Pipeline::default, of_policy);
         let held = pipeline.counted(unit).map(|counted| held(resource, &counted));
         let candidates = self.candidates(unit, held.as_ref()).await;
-        let now_ms = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
-        let now_ms = u64::try_from(now_ms).unwrap_or(u64::MAX);
-        let decision = decide(unit, &candidates, &pipeline, now_ms).await;
+        let decision = decide(unit, &candidates, &pipeline, now_ms()).await;
         Placed { policy, decision }
     }
 
     /// The fleet as placement sees it; `held` are the objects of each cluster, where they are counted.
-    async fn candidates(&self, unit: &Unit, held: Option<&BTreeMap<ClusterName, u64>>) -> Vec<Candidate> {
+    pub(in crate::front) async fn candidates(
+        &self,
+        unit: &Unit,
+        held: Option<&BTreeMap<ClusterName, u64>>,
+    ) -> Vec<Candidate> {
         let asks = unit.pods.is_some() || self.front.policies.registry().is_some();
         let amounts = if asks { self.capacity.of(&self.front.sequencer).await } else { Arc::default() };
         let mut candidates = Vec::new();
@@ -107,6 +109,12 @@ impl Call<'_> {
             }})
         })
     }
+}
+
+/// Milliseconds since 1970.
+pub(in crate::front) fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// The error with its cause.
