@@ -142,6 +142,19 @@ pub(crate) const SUITES: &[Suite] = &[
         steps: &[Step::Programs, Step::Program("kubectl_writes", &["--ignored"])],
     },
     Suite {
+        name: "clients",
+        about: "helm, stern and the clients of Python and JavaScript write, exec and follow logs through the host",
+        minutes: 3,
+        runs: Runs::Named,
+        steps: &[
+            Step::Programs,
+            Step::Program("helm", &["--ignored"]),
+            Step::Program("libraries", &["--ignored"]),
+            Step::Program("stern", &["--ignored"]),
+            Step::Program("vanished", &["--ignored"]),
+        ],
+    },
+    Suite {
         name: "sim-long",
         about: "the same by 10,000 seeds",
         minutes: 30,
