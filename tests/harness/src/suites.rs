@@ -112,7 +112,7 @@ pub(crate) const SUITES: &[Suite] = &[
     Suite {
         name: "real",
         about: "the host over real clusters, and every fault done to them",
-        minutes: 5,
+        minutes: 6,
         runs: Runs::Always,
         steps: &[Step::Programs, Step::Tests("tests/real", &[TESTS_AT_ONCE])],
     },
