@@ -64,7 +64,7 @@ const MEMORY: &[Case] = &[
         "fills what it takes",
         "(loop (drop (memory.grow (i32.const 16))) (memory.fill (i32.const 0) (i32.const 1) (i32.mul (memory.size) (i32.const 65535))) (br 0)) (unreachable)",
         "",
-        "memory",
+        "fuel",
     ),
     (
         "makes a table large",

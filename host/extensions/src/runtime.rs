@@ -5,6 +5,7 @@ mod bindings;
 mod call;
 mod code;
 mod compile;
+mod core_module;
 mod engine;
 mod limiter;
 mod state;

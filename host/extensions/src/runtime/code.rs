@@ -4,7 +4,8 @@ use std::sync::Arc;
 use orrery_api::extension::{Case, Manifest};
 use sha2::{Digest as _, Sha256};
 use wasmparser::{Parser, Payload};
-use wit_component::ComponentEncoder;
+
+use super::core_module;
 
 /// A component's bytes, with what it says of itself.
 #[derive(Clone, PartialEq)]
@@ -29,7 +30,7 @@ pub enum CodeError {
     #[error("it is no WebAssembly: a component or a core module begins with \\0asm")]
     NotWasm,
     /// A module that no component can be made of.
-    #[error("no component can be made of this core module: {0}; build it with bindings of wit/")]
+    #[error("no component can be made of this core module: {0}; build it with bindings of wit/plugin/0.1.0")]
     Module(String),
     /// It is damaged.
     #[error("it is damaged: {0}")]
@@ -61,7 +62,7 @@ impl Code {
         let (manifest, cases) = sections(given)?;
         let given: Arc<[u8]> = given.into();
         let bytes = match given.get(..8) {
-            Some([0, b'a', b's', b'm', 1, 0, 0, 0]) => component(&given)?.into(),
+            Some([0, b'a', b's', b'm', 1, 0, 0, 0]) => core_module::component(&given)?.into(),
             Some(_) => given.clone(),
             None => return Err(CodeError::NotWasm),
         };
@@ -78,11 +79,6 @@ impl fmt::Debug for Code {
 /// `sha256:…` of `bytes`.
 pub(crate) fn digest(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().fold("sha256:".to_owned(), |text, byte| format!("{text}{byte:02x}"))
-}
-
-fn component(module: &[u8]) -> Result<Vec<u8>, CodeError> {
-    let encode = || ComponentEncoder::default().validate(true).module(module)?.encode();
-    encode().map_err(|error| CodeError::Module(format!("{error:#}")))
 }
 
 /// What it says of itself, wherever in it that stands: a tool that makes a component of a module puts the module's sections

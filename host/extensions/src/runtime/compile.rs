@@ -44,6 +44,9 @@ const QUEUE: usize = 64;
 /// How long a component may take, with those before it.
 const BOUND: Duration = Duration::from_secs(60);
 
+/// Bytes of the thread's stack: what is compiled is anybody's, and may be deep.
+const STACK: usize = 64 << 20;
+
 /// How far the thread gives way: the weakest priority.
 const NICE: i32 = 19;
 
@@ -63,6 +66,7 @@ impl Compiler {
         let engine = engine.clone();
         let started = thread::Builder::new()
             .name("wasm-compile".to_owned())
+            .stack_size(STACK)
             .spawn(move || work(&engine, artifacts.as_ref(), &jobs));
         if let Err(error) = started {
             warn!(%error, "no thread to compile components in: none can be loaded");
