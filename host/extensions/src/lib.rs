@@ -11,8 +11,6 @@ mod directory;
 mod file;
 mod generation;
 mod health;
-#[cfg(test)]
-mod hostile;
 mod inputs;
 mod load;
 mod metrics;
@@ -26,7 +24,7 @@ mod set;
 mod slot;
 mod stage;
 #[cfg(test)]
-mod testing;
+mod tests;
 
 pub use directory::{Extensions, OpenError};
 pub use file::FileError;

@@ -2,7 +2,7 @@ use orrery_api::placement::Score;
 use orrery_api::status::ExtensionState;
 
 use super::*;
-use crate::testing::{Question, TAKES, revision, scorer, scoring};
+use crate::tests::guests::{Question, TAKES, revision, scorer, scoring};
 
 const FUEL: u64 = 50_000_000;
 

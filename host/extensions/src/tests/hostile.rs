@@ -12,7 +12,7 @@ use crate::load::Runtime;
 use crate::revision::Revision;
 use crate::runtime::{CallError, Code};
 use crate::slot::Slot;
-use crate::testing::{Question, TAKES, revision, scorer, scoring, with_section};
+use crate::tests::guests::{Question, TAKES, revision, scorer, scoring, with_section};
 
 /// What it does, the body of `score`, what stands beside it, and how it ends.
 type Case = (&'static str, &'static str, &'static str, &'static str);

@@ -1,0 +1,4 @@
+//! The whole crate on guests that are written as text.
+
+pub(crate) mod guests;
+mod hostile;
