@@ -60,8 +60,8 @@ impl named_selector::Guest for Cel {
 }
 
 impl explain::Guest for Cel {
-    fn explain(_request: String) -> Result<String, Failure> {
-        Err(stages::failure("NotImplemented", "not yet"))
+    fn explain(request: String) -> Result<String, Failure> {
+        crate::explain::explain(&request)
     }
 }
 

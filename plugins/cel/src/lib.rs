@@ -10,6 +10,7 @@
 pub mod bindings;
 mod check;
 mod data;
+mod explain;
 mod fields;
 mod guest;
 mod lexer;
@@ -23,6 +24,8 @@ pub mod reference;
 mod render;
 mod schema;
 mod scope;
+#[cfg(test)]
+mod shipped;
 mod source;
 mod stages;
 #[cfg(test)]

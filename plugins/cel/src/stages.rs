@@ -24,10 +24,10 @@ use crate::data::{Node, read};
 use crate::fields::{Fields, Problems};
 use crate::policy::{Policy, Stage};
 
-pub(crate) use objects::{labels, matches, prepare};
-pub(crate) use placement::{filter, score, select, split};
+pub(crate) use objects::{labels, matches, prepare, selector_batch};
+pub(crate) use placement::{Placement, filter, score, select, split};
 
-/// The policy of a call and the user's params.
+/// The policy of a call and its params: the policy's own, and the user's in their place.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(crate) policy: Arc<Policy>,
@@ -68,13 +68,21 @@ impl Settings {
             .and_then(|fields| fields.get("policy").or_else(|| { problems.add("", "it needs a policy"); None }));
         let Some(spec) = spec.filter(|_| problems.is_empty()) else { return Err(invalid(problems.message())) };
         let policy = Policy::read(spec).map_err(|problems| invalid(problems.message()))?;
-        let params = match document.get("params") {
-            None | Some(Value::Null) => spec.get("params").cloned().unwrap_or_else(|| Value::Object(Default::default())),
-            Some(params) => params.clone(),
-        };
+        let params = merged(spec.get("params"), document.get("params")).map_err(invalid)?;
         let params = read("params", &params.to_string()).map_err(invalid)?;
         Ok(Self { policy: Arc::new(policy), params })
     }
+}
+
+/// The policy's own params, with those of the user in place of the ones of the same name.
+fn merged(own: Option<&Value>, given: Option<&Value>) -> Result<Value, String> {
+    let mut all = own.and_then(Value::as_object).cloned().unwrap_or_default();
+    match given {
+        None | Some(Value::Null) => {}
+        Some(Value::Object(given)) => all.extend(given.clone()),
+        Some(other) => return Err(format!("params: it is {}, not a map", crate::fields::kind(other))),
+    }
+    Ok(Value::Object(all))
 }
 
 pub(crate) fn failure(code: &str, message: impl Into<String>) -> Failure {

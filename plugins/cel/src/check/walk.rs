@@ -240,9 +240,9 @@ impl<'a> Walk<'a> {
         let all = signatures::named(&name);
         let of_kind: Vec<_> = all.iter().filter(|signature| signature.is_member == is_member).collect();
         let results: Vec<Type> = of_kind.iter().filter_map(|signature| signature.result(&given)).collect();
-        if let Some(first) = results.first() {
-            let agree = results.iter().all(|result| std::mem::discriminant(result) == std::mem::discriminant(first));
-            return if agree { first.clone() } else { Type::Dyn };
+        // Of something unknown more than one may be meant.
+        if let Some((first, others)) = results.split_first() {
+            return others.iter().try_fold(first.clone(), |all, one| all.joined(one)).unwrap_or(Type::Dyn);
         }
         let at = self.name_place(id, call);
         let name = name.trim_start_matches('@').to_owned();
