@@ -55,13 +55,21 @@ impl Checker<'_> {
             Stage::Filter => self.expect(main, "a filter", |found| is(&Type::Bool, found), "bool"),
             Stage::NamedSelector => self.expect(main, "a selector", |found| is(&Type::Bool, found), "bool"),
             Stage::Score => {
-                let is_number = |found: &Type| [Type::Int, Type::Uint, Type::Double].iter().any(|number| is(number, found));
+                let is_number =
+                    |found: &Type| [Type::Int, Type::Uint, Type::Double].iter().any(|number| is(number, found));
                 self.expect(main, "a score", is_number, "int or double");
             }
-            Stage::Select => self.expect(main, "a selection", |found| is(&Type::list(Type::Text), found), "list<string>"),
+            Stage::Select => {
+                self.expect(main, "a selection", |found| is(&Type::list(Type::Text), found), "list<string>")
+            }
             Stage::Split => {
                 let shares = [Type::map(Type::Text, Type::Int), Type::list(Type::Int)];
-                self.expect(main, "a split", |found| shares.iter().any(|share| is(share, found)), "map<string, int> or list<int>");
+                self.expect(
+                    main,
+                    "a split",
+                    |found| shares.iter().any(|share| is(share, found)),
+                    "map<string, int> or list<int>",
+                );
             }
             Stage::VirtualLabel => {
                 let is_label = |found: &Type| match found {
@@ -102,7 +110,9 @@ pub(crate) fn known(stage: Stage) -> Vec<(&'static str, Type)> {
     let common = [("params", Type::Dyn), ("now", Type::Timestamp)];
     let of_unit = [("unit", Type::Object(&UNIT)), ("current", Type::list(Type::Object(&CURRENT)))];
     let own = match stage {
-        Stage::Filter | Stage::Score => vec![("cluster", Type::Object(&CANDIDATE)), ("@spread", Type::Opaque("spread"))],
+        Stage::Filter | Stage::Score => {
+            vec![("cluster", Type::Object(&CANDIDATE)), ("@spread", Type::Opaque("spread"))]
+        }
         Stage::Select | Stage::Split => {
             vec![("clusters", Type::list(Type::Object(&CANDIDATE))), ("scores", Type::map(Type::Text, Type::Int))]
         }
@@ -115,7 +125,8 @@ pub(crate) fn known(stage: Stage) -> Vec<(&'static str, Type)> {
 
 /// Variables that other stages have, and why this one does not.
 fn elsewhere(stage: Stage) -> &'static [(&'static str, &'static str)] {
-    const SCORES: (&str, &str) = ("scores", "what stages before gave is for select and split; cluster.scores are its ClusterScores");
+    const SCORES: (&str, &str) =
+        ("scores", "what stages before gave is for select and split; cluster.scores are its ClusterScores");
     match stage {
         Stage::Filter | Stage::Score => &[
             ("clusters", "a filter and a score look at one cluster at a time; it is cluster"),

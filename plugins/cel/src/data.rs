@@ -5,6 +5,7 @@
 //! the crate's own maps do not.
 
 use std::any::Any;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use cel::common::types::{
     CelBool, CelDouble, CelInt, CelList, CelMap, CelNull, CelString, CelUInt, LIST_TYPE, MAP_TYPE, Type,
 };
 use cel::common::value::{CowVal, StaticVal, Val};
-use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 /// A JSON value. Whole numbers are ints where they fit, as in Kubernetes; others are doubles.
 #[derive(Clone, Debug)]
@@ -39,6 +40,44 @@ pub(crate) struct Map(Arc<[(CelString<'static>, Node)]>);
 /// Reads a document; `what` names it in the error.
 pub(crate) fn read(what: &str, text: &str) -> Result<Node, String> {
     serde_json::from_str(text).map_err(|error| format!("{what} is not JSON: {error}"))
+}
+
+/// Reads an object, of its fields only those in `wanted`: what nobody asks for need not be built, which is most of a cluster.
+pub(crate) fn read_some(what: &str, text: &str, wanted: &BTreeSet<String>) -> Result<Node, String> {
+    let mut json = serde_json::Deserializer::from_str(text);
+    let read = Wanted(wanted).deserialize(&mut json).and_then(|node| json.end().map(|()| node));
+    read.map_err(|error| format!("{what} is not JSON: {error}"))
+}
+
+/// Fields that are wanted.
+struct Wanted<'a>(&'a BTreeSet<String>);
+
+impl<'de> DeserializeSeed<'de> for Wanted<'_> {
+    type Value = Node;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Node, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Wanted<'_> {
+    type Value = Node;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Node, A::Error> {
+        let mut map = Vec::new();
+        while let Some(name) = fields.next_key::<std::borrow::Cow<'de, str>>()? {
+            if self.0.contains(name.as_ref()) {
+                map.push((name.into_owned(), fields.next_value()?));
+            } else {
+                fields.next_value::<IgnoredAny>()?;
+            }
+        }
+        Ok(Node::map(map))
+    }
 }
 
 // === impl Node ===
@@ -477,9 +516,7 @@ pub(crate) fn to_json(value: &dyn Val) -> Option<serde_json::Value> {
         }
         return Some(Value::Array(array));
     }
-    if let (true, Some(keys), Some(fields)) =
-        (value.get_type() == &MAP_TYPE, value.as_iterable(), value.as_indexer())
-    {
+    if let (true, Some(keys), Some(fields)) = (value.get_type() == &MAP_TYPE, value.as_iterable(), value.as_indexer()) {
         let (mut keys, mut object) = (keys.iter(), serde_json::Map::new());
         while let Some(key) = keys.next() {
             object.insert(crate::render::key(key), to_json(fields.get(key).ok()?.as_ref())?);
@@ -509,6 +546,8 @@ fn scalar_to_json(value: &dyn Val) -> Option<serde_json::Value> {
 }
 
 /// The crate's own map of these fields, for results that are no documents.
-pub(crate) fn map_of<'v>(fields: impl IntoIterator<Item = (cel::common::types::CelMapKey<'v>, Box<dyn Val + 'v>)>) -> CelMap<'v> {
+pub(crate) fn map_of<'v>(
+    fields: impl IntoIterator<Item = (cel::common::types::CelMapKey<'v>, Box<dyn Val + 'v>)>,
+) -> CelMap<'v> {
     fields.into_iter().collect::<std::collections::HashMap<_, _>>().into()
 }

@@ -38,7 +38,8 @@ pub(crate) fn explain(request: &str) -> Result<String, Failure> {
     let known = ["settings", "nowMs", "unit", "current", "candidates", "scores", "objects", "request"];
     let fields = Fields::of(&document, "", &known, &mut problems);
     let Some(fields) = fields.filter(|_| problems.is_empty()) else { return Err(invalid(problems.message())) };
-    let settings = fields.get("settings").map(Value::to_string).ok_or_else(|| invalid("it needs settings".to_owned()))?;
+    let settings =
+        fields.get("settings").map(Value::to_string).ok_or_else(|| invalid("it needs settings".to_owned()))?;
     let call = Call {
         plugin: "explain".to_owned(),
         generation: 0,
@@ -62,7 +63,11 @@ fn of_placement(settings: Settings, call: Call, fields: &Fields<'_>) -> Result<V
     let text = |value: &Value, name: &str| value.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
     let current = list("current").iter().map(|one| Current {
         cluster: text(one, "cluster"),
-        replicas: one.get("replicas").and_then(Value::as_u64).and_then(|count| u32::try_from(count).ok()).unwrap_or_default(),
+        replicas: one
+            .get("replicas")
+            .and_then(Value::as_u64)
+            .and_then(|count| u32::try_from(count).ok())
+            .unwrap_or_default(),
     });
     let candidates = list("candidates").iter().map(|one| Candidate { name: text(one, "name"), doc: one.to_string() });
     let request = Request {
@@ -80,7 +85,9 @@ fn of_placement(settings: Settings, call: Call, fields: &Fields<'_>) -> Result<V
         return Ok(vec![described("all", &placement.batch.policy, &placement.batch.scope(Vec::new()))]);
     }
     let on = placement.clusters.iter().zip(&request.candidates);
-    Ok(on.map(|(cluster, candidate)| described(&candidate.name, &placement.batch.policy, &placement.scope(cluster))).collect())
+    Ok(on
+        .map(|(cluster, candidate)| described(&candidate.name, &placement.batch.policy, &placement.scope(cluster)))
+        .collect())
 }
 
 fn of_objects(settings: Settings, call: &Call, fields: &Fields<'_>) -> Result<Vec<Value>, Failure> {
@@ -103,7 +110,8 @@ fn of_objects(settings: Settings, call: &Call, fields: &Fields<'_>) -> Result<Ve
 
 fn described(name: &str, policy: &Policy, scope: &Scope) -> Value {
     let all = |named: &mut dyn Iterator<Item = &Named>| named.map(|named| expression(named, scope)).collect::<Vec<_>>();
-    let mut rules = policy.expressions.iter().flat_map(|rule| [Some(&rule.main), rule.message_expression.as_ref()]).flatten();
+    let mut rules =
+        policy.expressions.iter().flat_map(|rule| [Some(&rule.main), rule.message_expression.as_ref()]).flatten();
     json!({
         "name": name,
         "matchConditions": all(&mut policy.match_conditions.iter()),
@@ -129,7 +137,8 @@ fn add_parts(expression: &IdedExpr, named: &Named, scope: &Scope, parts: &mut Ve
             return;
         }
         let text = named.parsed.source.written(child.id);
-        let is_namespace = matches!(&child.expr, Expr::Ident(name) if crate::library::table::NAMESPACES.contains(&name.as_str()));
+        let is_namespace =
+            matches!(&child.expr, Expr::Ident(name) if crate::library::table::NAMESPACES.contains(&name.as_str()));
         // What macros are made of stands where they do, and is not written by itself.
         if !text.is_empty() && !is_namespace && child.id != named.parsed.expression.id {
             let place = named.parsed.source.problem(child.id, String::new());
@@ -163,7 +172,8 @@ mod tests {
     use super::*;
 
     fn explained(request: Value) -> Value {
-        serde_json::from_str(&explain(&request.to_string()).unwrap_or_else(|failure| panic!("{}", failure.message))).unwrap()
+        serde_json::from_str(&explain(&request.to_string()).unwrap_or_else(|failure| panic!("{}", failure.message)))
+            .unwrap()
     }
 
     #[test]
@@ -179,7 +189,10 @@ mod tests {
         let answer = explained(request);
         assert_eq!(answer["on"][0]["variables"][0]["value"], "500");
         let parts = answer["on"][0]["expressions"][0]["parts"].as_array().unwrap();
-        let shown: Vec<String> = parts.iter().map(|part| format!("{} = {}", part["text"].as_str().unwrap(), part["value"].as_str().unwrap())).collect();
+        let shown: Vec<String> = parts
+            .iter()
+            .map(|part| format!("{} = {}", part["text"].as_str().unwrap(), part["value"].as_str().unwrap()))
+            .collect();
         assert_eq!(
             shown,
             [
@@ -219,6 +232,9 @@ mod tests {
             }));
             assert_eq!(answer["on"][0]["expressions"][0]["value"], value, "{stage}");
         }
-        assert_eq!(explain("{\"setings\": {}}").unwrap_err().message, "there is no field setings; did you mean settings?");
+        assert_eq!(
+            explain("{\"setings\": {}}").unwrap_err().message,
+            "there is no field setings; did you mean settings?"
+        );
     }
 }

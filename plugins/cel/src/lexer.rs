@@ -21,8 +21,8 @@ pub(crate) enum Token {
 
 /// Longer ones first, so that each is found whole.
 const SIGNS: [&str; 26] = [
-    "==", "!=", "<=", ">=", "&&", "||", "<", ">", "+", "-", "*", "/", "%", "!", "?", ":", ".", ",", "(", ")", "[", "]", "{",
-    "}", "=", "&",
+    "==", "!=", "<=", ">=", "&&", "||", "<", ">", "+", "-", "*", "/", "%", "!", "?", ":", ".", ",", "(", ")", "[", "]",
+    "{", "}", "=", "&",
 ];
 
 /// The tokens of `text` with where each stands; the last is [`Token::End`].
@@ -82,7 +82,8 @@ impl Lexer<'_> {
     fn token(&mut self) -> Result<Token, Problem> {
         let Some(first) = self.peek() else { return Ok(Token::End) };
         let rest = self.rest();
-        let prefix = rest.bytes().take(3).position(|byte| byte == b'"' || byte == b'\'').filter(|at| is_prefix(&rest[..*at]));
+        let prefix =
+            rest.bytes().take(3).position(|byte| byte == b'"' || byte == b'\'').filter(|at| is_prefix(&rest[..*at]));
         if let Some(prefix) = prefix {
             return self.quoted(prefix);
         }

@@ -40,8 +40,18 @@ fn make() -> Result<Env, DeclarationError> {
     env.add_extension(extensions::math)?;
     env.add_extension(extensions::encoders)?;
     let mut add = Add { env, failed: None };
-    let parts =
-        [address::add, fleet::add, named::add, network::add, plain::add, quantity::add, regular::add, semver::add, sets::add, web::add];
+    let parts = [
+        address::add,
+        fleet::add,
+        named::add,
+        network::add,
+        plain::add,
+        quantity::add,
+        regular::add,
+        semver::add,
+        sets::add,
+        web::add,
+    ];
     parts.into_iter().for_each(|part| part(&mut add));
     add.failed.map_or(Ok(add.env), Err)
 }

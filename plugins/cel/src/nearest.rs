@@ -38,9 +38,12 @@ mod tests {
     #[test]
     fn a_name_with_a_slip_is_found_and_another_name_is_not() {
         let names = ["labels", "taints", "region", "ready"];
-        for (written, meant) in
-            [("lables", Some("labels")), ("label", Some("labels")), ("Region", Some("region")), ("raedy", Some("ready"))]
-        {
+        for (written, meant) in [
+            ("lables", Some("labels")),
+            ("label", Some("labels")),
+            ("Region", Some("region")),
+            ("raedy", Some("ready")),
+        ] {
             assert_eq!(nearest(written, names), meant, "{written}");
         }
         for other in ["capacity", "x", "lab"] {

@@ -34,8 +34,13 @@ pub(crate) fn parse(text: &str) -> Result<Parsed, Problem> {
         let message = format!("an expression has {MAX_TEXT} bytes at most, this one {}; use variables", text.len());
         return Err(Problem { line: 1, column: 1, message });
     }
-    let mut parser =
-        Parser { text, tokens: tokens(text)?, at: 0, nesting: 0, builder: Builder { source: Source::new(text), depths: vec![0] } };
+    let mut parser = Parser {
+        text,
+        tokens: tokens(text)?,
+        at: 0,
+        nesting: 0,
+        builder: Builder { source: Source::new(text), depths: vec![0] },
+    };
     let expression = parser.expression()?;
     match parser.peek() {
         Token::End => Ok(Parsed { expression, source: parser.builder.source }),
@@ -406,8 +411,24 @@ impl Parser<'_> {
 
 /// Words that the language definition keeps for later.
 const RESERVED: [&str; 18] = [
-    "as", "break", "const", "continue", "else", "for", "function", "if", "import", "in", "let", "loop", "namespace",
-    "package", "return", "var", "void", "while",
+    "as",
+    "break",
+    "const",
+    "continue",
+    "else",
+    "for",
+    "function",
+    "if",
+    "import",
+    "in",
+    "let",
+    "loop",
+    "namespace",
+    "package",
+    "return",
+    "var",
+    "void",
+    "while",
 ];
 
 /// Calls `visit` with each direct part of `expr`.

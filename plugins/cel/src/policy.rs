@@ -67,6 +67,8 @@ pub(crate) struct Policy {
     pub(crate) failure: FailurePolicy,
     /// Names that any expression uses: what is not used is not bound.
     pub(crate) uses: BTreeSet<String>,
+    /// Fields of `cluster` that any expression uses; none if one uses it as a whole.
+    pub(crate) cluster_fields: Option<BTreeSet<String>>,
 }
 
 pub(crate) const STAGES: [(&str, Stage); 6] = [
@@ -78,11 +80,18 @@ pub(crate) const STAGES: [(&str, Stage); 6] = [
     ("named-selector", Stage::NamedSelector),
 ];
 
-const FAILURE_POLICIES: [(&str, FailurePolicy); 2] =
-    [("Reject", FailurePolicy::Reject), ("Skip", FailurePolicy::Skip)];
+const FAILURE_POLICIES: [(&str, FailurePolicy); 2] = [("Reject", FailurePolicy::Reject), ("Skip", FailurePolicy::Skip)];
 
 const FIELDS: [&str; 9] = [
-    "target", "matchConditions", "variables", "expressions", "params", "failurePolicy", "limits", "tests", "environment",
+    "target",
+    "matchConditions",
+    "variables",
+    "expressions",
+    "params",
+    "failurePolicy",
+    "limits",
+    "tests",
+    "environment",
 ];
 
 // === impl Policy ===
@@ -106,8 +115,15 @@ impl Policy {
         let variables = named(&fields, "variables", problems);
         let expressions = rules(&fields, stage, problems);
         let failure = fields.one_of("failurePolicy", &FAILURE_POLICIES, problems).unwrap_or(FailurePolicy::Reject);
-        let mut policy =
-            Self { stage: stage?, match_conditions, variables, expressions, failure, uses: BTreeSet::new() };
+        let mut policy = Self {
+            stage: stage?,
+            match_conditions,
+            variables,
+            expressions,
+            failure,
+            uses: BTreeSet::new(),
+            cluster_fields: None,
+        };
         policy.finish();
         Some(policy)
     }
@@ -121,8 +137,14 @@ impl Policy {
     fn finish(&mut self) {
         let mut uses = BTreeSet::new();
         self.all().for_each(|named| names(&named.parsed.expression, &mut uses));
+        let mut fields = BTreeSet::from(["name".to_owned()]);
+        // The elements of clusters go by many names.
+        let is_known =
+            !uses.contains("clusters") && self.all().all(|named| cluster_fields(&named.parsed.expression, &mut fields));
+        self.cluster_fields = is_known.then_some(fields);
         self.uses = uses;
-        let rules = self.expressions.iter_mut().flat_map(|rule| [Some(&mut rule.main), rule.message_expression.as_mut()]);
+        let rules =
+            self.expressions.iter_mut().flat_map(|rule| [Some(&mut rule.main), rule.message_expression.as_mut()]);
         for named in self.match_conditions.iter_mut().chain(&mut self.variables).chain(rules.flatten()) {
             prepare(&mut named.parsed.expression);
         }
@@ -180,7 +202,8 @@ fn named(fields: &Fields<'_>, list: &str, problems: &mut Problems) -> Vec<Named>
         let name = one.needed("name", problems);
         if let (Some(name), true) = (name, list == "variables") {
             if !is_identifier(name) {
-                problems.add(&place, format!("{name} cannot be written as variables.{name}; use letters, digits and _"));
+                problems
+                    .add(&place, format!("{name} cannot be written as variables.{name}; use letters, digits and _"));
             }
             if all.iter().any(|other| other.name == name) {
                 problems.add(&place, format!("there is a variable {name} before"));
@@ -206,7 +229,8 @@ fn rules(fields: &Fields<'_>, stage: Option<Stage>, problems: &mut Problems) -> 
         let Some(one) = Fields::of(value, &place, &known, problems) else { continue };
         let name = match (one.text("name", problems), stage) {
             (Some(name), Some(Stage::VirtualLabel)) if !is_name(name) => {
-                problems.add(&place, format!("{name} is no key of a label; use letters, digits and - . _ between them"));
+                problems
+                    .add(&place, format!("{name} is no key of a label; use letters, digits and - . _ between them"));
                 name.to_owned()
             }
             (None, Some(Stage::VirtualLabel)) => {
@@ -258,6 +282,30 @@ fn names(expression: &IdedExpr, all: &mut BTreeSet<String>) {
         all.insert(name.trim_start_matches('.').to_owned());
     }
     each_child(&expression.expr, |child| names(child, all));
+}
+
+/// Adds the fields of `cluster` that an expression uses; whether these are all that it uses of it.
+fn cluster_fields(expression: &IdedExpr, fields: &mut BTreeSet<String>) -> bool {
+    let is_cluster = |of: &IdedExpr| matches!(&of.expr, Expr::Ident(name) if name == "cluster");
+    match &expression.expr {
+        Expr::Select(select) if is_cluster(&select.operand) => {
+            fields.insert(select.field.clone());
+            return true;
+        }
+        Expr::Call(call) if call.target.as_deref().is_some_and(is_cluster) && call.func_name.starts_with("score") => {
+            fields.insert("scores".to_owned());
+            return call.args.iter().all(|arg| cluster_fields(arg, fields));
+        }
+        Expr::Call(call) if call.func_name == "@spread" => {
+            fields.insert("labels".to_owned());
+            return call.args.iter().skip(2).all(|arg| cluster_fields(arg, fields));
+        }
+        Expr::Ident(name) => return name.trim_start_matches('.') != "cluster",
+        _ => {}
+    }
+    let mut all = true;
+    each_child(&expression.expr, |child| all &= cluster_fields(child, fields));
+    all
 }
 
 /// Makes `==` compare what documents hold with what expressions make (see [`crate::data::equal`]): the evaluator itself

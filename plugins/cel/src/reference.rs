@@ -10,7 +10,8 @@ pub fn tables() -> String {
     let mut text = String::from("### Variables\n\n| stage | variables |\n|---|---|\n");
     for (name, stage) in STAGES {
         let variables = known(stage).into_iter().filter(|(name, _)| !name.starts_with('@'));
-        let shown: Vec<String> = variables.map(|(name, of)| format!("`{name}`: {}", escaped(&of.to_string()))).collect();
+        let shown: Vec<String> =
+            variables.map(|(name, of)| format!("`{name}`: {}", escaped(&of.to_string()))).collect();
         text += &format!("| {name} | {}, `variables` |\n", shown.join(", "));
     }
     text += "\n### Macros\n\n| macro | example, which is true |\n|---|---|\n";

@@ -79,7 +79,11 @@ pub(crate) static UNIT: Object = Object {
         field("labels", TEXTS, "Its labels."),
         field("annotations", TEXTS, "Its annotations."),
         field("replicas", Shape::Nullable(&Shape::Int), "How many pods it asks for; null where it has no such number."),
-        field("requests", Shape::Nullable(&Shape::Object(&REQUESTS)), "What one of its pods asks for; null where it has no pods."),
+        field(
+            "requests",
+            Shape::Nullable(&Shape::Object(&REQUESTS)),
+            "What one of its pods asks for; null where it has no pods.",
+        ),
         field("tolerations", Shape::List(&Shape::Object(&TOLERATION)), "The tolerations of its pods."),
         field("object", Shape::Any, "The whole manifest."),
     ],
@@ -192,7 +196,8 @@ fn object(object: &Object) -> Value {
         schema["description"] = field.about.into();
         (field.name.to_owned(), schema)
     });
-    let mut schema = json!({"type": "object", "description": object.about, "properties": fields.collect::<serde_json::Map<_, _>>()});
+    let mut schema =
+        json!({"type": "object", "description": object.about, "properties": fields.collect::<serde_json::Map<_, _>>()});
     if !object.required.is_empty() {
         schema["required"] = object.required.into();
     }

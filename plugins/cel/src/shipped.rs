@@ -30,13 +30,17 @@ fn name(value: &Value) -> String {
 
 /// The policy and the inputs of a test.
 fn asked(spec: &Value, inputs: &Value) -> Ask {
-    let candidates: Vec<(String, Value)> = list(&inputs["candidates"]).into_iter().map(|doc| (name(&doc), doc)).collect();
+    let candidates: Vec<(String, Value)> =
+        list(&inputs["candidates"]).into_iter().map(|doc| (name(&doc), doc)).collect();
     let current = list(&inputs["current"]);
-    let current: Vec<(&str, u32)> =
-        current.iter().map(|one| (one["cluster"].as_str().unwrap(), one["replicas"].as_u64().unwrap() as u32)).collect();
+    let current: Vec<(&str, u32)> = current
+        .iter()
+        .map(|one| (one["cluster"].as_str().unwrap(), one["replicas"].as_u64().unwrap() as u32))
+        .collect();
     let scores: Vec<i64> =
         candidates.iter().map(|(name, _)| inputs["scores"][name.as_str()].as_i64().unwrap_or_default()).collect();
-    let now = inputs["now"].as_str().map_or(0, |now| chrono::DateTime::parse_from_rfc3339(now).unwrap().timestamp_millis());
+    let now =
+        inputs["now"].as_str().map_or(0, |now| chrono::DateTime::parse_from_rfc3339(now).unwrap().timestamp_millis());
     let unit = if inputs["unit"].is_null() { json!({}) } else { inputs["unit"].clone() };
     Ask::new(spec.clone())
         .params(inputs["params"].clone())
@@ -63,7 +67,10 @@ fn done(ask: &Ask, stage: &str, inputs: &Value, expect: &Value) -> Value {
             let codes = reasons.iter().map(|(name, reason)| ((**name).to_string(), json!(reason.code)));
             done.insert("reasons".to_owned(), Value::Object(codes.collect()));
             let messages = reasons.iter().map(|(name, reason)| ((**name).to_string(), json!(reason.message)));
-            done.insert("messages".to_owned(), Value::Object(messages.filter(|(name, _)| !expect["messages"][name].is_null()).collect()));
+            done.insert(
+                "messages".to_owned(),
+                Value::Object(messages.filter(|(name, _)| !expect["messages"][name].is_null()).collect()),
+            );
         }
         "score" => {
             let scores = ask.scored().unwrap_or_else(|failure| panic!("{failure}"));
@@ -86,16 +93,28 @@ fn done(ask: &Ask, stage: &str, inputs: &Value, expect: &Value) -> Value {
     Value::Object(done)
 }
 
+/// The example at the head of the reference.
+fn example() -> (String, Value) {
+    let text =
+        fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/cel.md")).expect("the reference is there");
+    let block = text.split("```yaml\n").nth(1).and_then(|rest| rest.split("```").next()).expect("it has an example");
+    ("docs/cel.md".to_owned(), serde_saphyr::from_str(block).unwrap())
+}
+
 #[test]
 fn every_policy_is_right_and_does_what_its_tests_say() {
     let policies = policies();
     assert!(policies.len() >= 7, "only {} policies were found", policies.len());
-    for (file, document) in policies {
-        assert_eq!((&document["apiVersion"], &document["kind"]), (&json!("orrery.dev/v1alpha1"), &json!("CelPolicy")), "{file}");
+    for (file, document) in policies.into_iter().chain([example()]) {
+        assert_eq!(
+            (&document["apiVersion"], &document["kind"]),
+            (&json!("orrery.dev/v1alpha1"), &json!("CelPolicy")),
+            "{file}"
+        );
         let spec = &document["spec"];
         assert_eq!(Ask::new(spec.clone()).problems(), "", "{file}");
         let tests = list(&spec["tests"]);
-        assert!(tests.len() >= 2, "{file} has {} tests", tests.len());
+        assert!(!tests.is_empty(), "{file} has no tests");
         for test in tests {
             let (inputs, expect) = (&test["inputs"], &test["expect"]);
             let done = done(&asked(spec, inputs), spec["target"]["stage"].as_str().unwrap(), inputs, expect);
@@ -106,12 +125,16 @@ fn every_policy_is_right_and_does_what_its_tests_say() {
 
 #[test]
 fn no_policy_has_an_error_on_a_cluster_of_which_nothing_is_known() {
-    let bare = [json!({"name": "bare"}), json!({"name": "empty", "labels": {}, "taints": [], "scores": {}, "free": {}})];
+    let bare =
+        [json!({"name": "bare"}), json!({"name": "empty", "labels": {}, "taints": [], "scores": {}, "free": {}})];
     for (file, document) in policies() {
         // Not even an error that is skipped: a policy that rejects would show it.
         let spec = &document["spec"];
         assert!(spec["failurePolicy"].is_null(), "{file}");
-        for unit in [json!({}), json!({"namespace": "shop", "replicas": null, "requests": null, "tolerations": [], "labels": {}})] {
+        for unit in [
+            json!({}),
+            json!({"namespace": "shop", "replicas": null, "requests": null, "tolerations": [], "labels": {}}),
+        ] {
             let ask = asked(spec, &json!({"candidates": bare, "unit": unit, "objects": [{}, {"metadata": {}}]}));
             match spec["target"]["stage"].as_str().unwrap() {
                 "filter" => assert_eq!(ask.filtered(), ["bare kept", "empty kept"], "{file}"),

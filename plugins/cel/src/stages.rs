@@ -64,8 +64,12 @@ impl Settings {
         let invalid = |message: String| failure("InvalidParams", message);
         let document: Value = serde_json::from_str(params).map_err(|error| invalid(format!("not JSON: {error}")))?;
         let mut problems = Problems::default();
-        let spec = Fields::of(&document, "", &["policy", "params"], &mut problems)
-            .and_then(|fields| fields.get("policy").or_else(|| { problems.add("", "it needs a policy"); None }));
+        let spec = Fields::of(&document, "", &["policy", "params"], &mut problems).and_then(|fields| {
+            fields.get("policy").or_else(|| {
+                problems.add("", "it needs a policy");
+                None
+            })
+        });
         let Some(spec) = spec.filter(|_| problems.is_empty()) else { return Err(invalid(problems.message())) };
         let policy = Policy::read(spec).map_err(|problems| invalid(problems.message()))?;
         let params = merged(spec.get("params"), document.get("params")).map_err(invalid)?;

@@ -113,8 +113,10 @@ impl Ask {
     }
 
     pub(crate) fn request(&self) -> Request {
-        let current = self.current.iter().map(|(cluster, replicas)| Current { cluster: cluster.clone(), replicas: *replicas });
-        let candidates = self.candidates.iter().map(|(name, doc)| Candidate { name: name.clone(), doc: doc.to_string() });
+        let current =
+            self.current.iter().map(|(cluster, replicas)| Current { cluster: cluster.clone(), replicas: *replicas });
+        let candidates =
+            self.candidates.iter().map(|(name, doc)| Candidate { name: name.clone(), doc: doc.to_string() });
         Request {
             call: self.call(),
             unit: self.unit.to_string(),
@@ -132,7 +134,8 @@ impl Ask {
 
     /// What is wrong with the policy: nothing, or a line each.
     pub(crate) fn problems(&self) -> String {
-        <Cel as lifecycle::Guest>::check_params(self.settings()).map_or_else(|failure| failure.message, |()| String::new())
+        <Cel as lifecycle::Guest>::check_params(self.settings())
+            .map_or_else(|failure| failure.message, |()| String::new())
     }
 
     pub(crate) fn verdicts(&self) -> Result<Vec<Verdict>, Failure> {
@@ -175,7 +178,8 @@ impl Ask {
     /// The labels of each object as `key=value`.
     pub(crate) fn labelled(&self) -> Result<Vec<Vec<String>>, String> {
         let labels = <Cel as virtual_labels::Guest>::labels(self.batch()).map_err(|failure| said(&failure))?;
-        let shown = |labels: Vec<(String, String)>| labels.into_iter().map(|(key, value)| format!("{key}={value}")).collect();
+        let shown =
+            |labels: Vec<(String, String)>| labels.into_iter().map(|(key, value)| format!("{key}={value}")).collect();
         Ok(labels.into_iter().map(shown).collect())
     }
 

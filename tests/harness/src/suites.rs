@@ -19,7 +19,7 @@ use anyhow::{Context, Result};
 use crate::commands::say;
 use crate::host::{Profile, binary};
 use crate::places::{cache, cargo_target, repository};
-use crate::toolchain::{Guest, GUESTS, Minor, compare_guest, programs, progress, standard_library, upstream_suite};
+use crate::toolchain::{GUESTS, Guest, Minor, compare_guest, programs, progress, standard_library, upstream_suite};
 
 pub(crate) use counts::Counts;
 

@@ -10,17 +10,20 @@ use super::types::{Bound, Type};
 /// What the operator gives; none where it does not take these operands; and none within for what is no operator.
 pub(super) fn result(function: &str, operands: &[Type]) -> Option<Option<Type>> {
     let result = match (function, operands) {
-        (ADD | SUBSTRACT | MULTIPLY | DIVIDE | MODULO, [left, right]) => arithmetic(function, left.not_null(), right.not_null()),
+        (ADD | SUBSTRACT | MULTIPLY | DIVIDE | MODULO, [left, right]) => {
+            arithmetic(function, left.not_null(), right.not_null())
+        }
         (LESS | LESS_EQUALS | GREATER | GREATER_EQUALS, [left, right]) => {
             is_ordered(left.not_null(), right.not_null()).then_some(Type::Bool)
         }
-        (EQUALS | NOT_EQUALS | "@equals" | "@differs", [left, right]) => are_comparable(left, right).then_some(Type::Bool),
+        (EQUALS | NOT_EQUALS | "@equals" | "@differs", [left, right]) => {
+            are_comparable(left, right).then_some(Type::Bool)
+        }
         (LOGICAL_AND | LOGICAL_OR, [left, right]) => (is_bool(left) && is_bool(right)).then_some(Type::Bool),
         (LOGICAL_NOT, [of]) => is_bool(of).then_some(Type::Bool),
         (NOT_STRICTLY_FALSE, [_]) => Some(Type::Bool),
-        (NEGATE, [of]) => {
-            matches!(of.not_null(), Type::Int | Type::Double | Type::Duration | Type::Dyn).then(|| of.not_null().clone())
-        }
+        (NEGATE, [of]) => matches!(of.not_null(), Type::Int | Type::Double | Type::Duration | Type::Dyn)
+            .then(|| of.not_null().clone()),
         (IN, [element, container]) => contains(container.not_null(), element).then_some(Type::Bool),
         (INDEX, [container, index]) => element(container.not_null(), index.not_null()),
         (OPT_INDEX, [container, index]) => {
@@ -62,7 +65,9 @@ fn dyn_result(function: &str, left: &Type, right: &Type) -> Type {
 
 fn is_ordered(left: &Type, right: &Type) -> bool {
     let is_ordered = |of: &Type| {
-        of.is_dyn() || of.is_number() || matches!(of, Type::Text | Type::Bool | Type::Bytes | Type::Timestamp | Type::Duration)
+        of.is_dyn()
+            || of.is_number()
+            || matches!(of, Type::Text | Type::Bool | Type::Bytes | Type::Timestamp | Type::Duration)
     };
     let are_numbers = left.is_number() && right.is_number();
     is_ordered(left) && is_ordered(right) && (are_numbers || left.takes(right, &mut Bound::new()))

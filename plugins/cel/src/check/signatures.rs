@@ -144,7 +144,12 @@ mod tests {
             let shown = |types: &[Type]| types.iter().map(Type::to_string).collect::<Vec<_>>().join(", ");
             let (_, name) = name_of(written);
             let again = if signature.is_member {
-                format!("{}.{name}({}) -> {}", signature.arguments[0], shown(&signature.arguments[1..]), signature.result)
+                format!(
+                    "{}.{name}({}) -> {}",
+                    signature.arguments[0],
+                    shown(&signature.arguments[1..]),
+                    signature.result
+                )
             } else {
                 format!("{name}({}) -> {}", shown(&signature.arguments), signature.result)
             };

@@ -15,16 +15,44 @@ fn a_slip_is_found_with_its_place_and_the_nearest_right_name() {
     let cases = [
         ("filter", "cluster.lables.has('x')", "line 1, column 9: cluster has no field lables; did you mean labels?"),
         ("filter", "clutser.ready", "line 1, column 1: there is no variable clutser; did you mean cluster?"),
-        ("filter", "true &&\n  cluster.taints.exists(t, t.kye == 'a')", "line 2, column 30: taint has no field kye; did you mean key?"),
-        ("filter", "cluster.name.startWith('a')", "line 1, column 14: there is no function startWith; did you mean startsWith?"),
+        (
+            "filter",
+            "true &&\n  cluster.taints.exists(t, t.kye == 'a')",
+            "line 2, column 30: taint has no field kye; did you mean key?",
+        ),
+        (
+            "filter",
+            "cluster.name.startWith('a')",
+            "line 1, column 14: there is no function startWith; did you mean startsWith?",
+        ),
         ("filter", "isSemverr('1')", "line 1, column 1: there is no function isSemverr; did you mean isSemver?"),
-        ("filter", "math.flor(1.5) > 1.0", "line 1, column 6: there is no function math.flor; did you mean math.floor?"),
+        (
+            "filter",
+            "math.flor(1.5) > 1.0",
+            "line 1, column 6: there is no function math.flor; did you mean math.floor?",
+        ),
         ("filter", "has(cluster.regoin)", "line 1, column 13: cluster has no field regoin; did you mean region?"),
         ("filter", "cluster['regoin'] == ''", "line 1, column 9: cluster has no field regoin; did you mean region?"),
-        ("filter", "cluster.?regoin.hasValue()", "line 1, column 10: cluster has no field regoin; did you mean region?"),
-        ("filter", "cluster.free.cpu > 1", "line 1, column 14: resources has no field cpu; there are cpuMilli, memoryBytes, pods"),
-        ("filter", "unit.requests.cpuMili > 1", "line 1, column 15: requests has no field cpuMili; did you mean cpuMilli?"),
-        ("filter", "variables.x", "line 1, column 11: there is no variable x before this one; variables see those above them"),
+        (
+            "filter",
+            "cluster.?regoin.hasValue()",
+            "line 1, column 10: cluster has no field regoin; did you mean region?",
+        ),
+        (
+            "filter",
+            "cluster.free.cpu > 1",
+            "line 1, column 14: resources has no field cpu; there are cpuMilli, memoryBytes, pods",
+        ),
+        (
+            "filter",
+            "unit.requests.cpuMili > 1",
+            "line 1, column 15: requests has no field cpuMili; did you mean cpuMilli?",
+        ),
+        (
+            "filter",
+            "variables.x",
+            "line 1, column 11: there is no variable x before this one; variables see those above them",
+        ),
     ];
     for (stage, expression, problem) in cases {
         assert_eq!(problems(stage, expression), format!("expressions[0].expression: {problem}"), "{expression}");
@@ -38,25 +66,46 @@ fn a_wrong_type_is_an_error_before_anything_is_evaluated() {
         ("cluster.lagMs == 1.0", "line 1, column 1: == does not take int and double; write double(…) around one"),
         ("cluster.lagMs + 1.0 > 2.0", "line 1, column 1: + does not take int and double; write double(…) around one"),
         ("cluster.name + 1 == ''", "line 1, column 1: + does not take string and int"),
-        ("cluster.name == null", "line 1, column 1: == does not take string and null; it is never null, test it with has()"),
+        (
+            "cluster.name == null",
+            "line 1, column 1: == does not take string and null; it is never null, test it with has()",
+        ),
         ("cluster.ready && 1", "line 1, column 1: && does not take bool and int"),
         ("!cluster.name", "line 1, column 1: ! does not take string"),
         ("cluster.name.size() > '1'", "line 1, column 1: > does not take int and string"),
-        ("cluster.name.startsWith(1)", "line 1, column 14: there is no string.startsWith(int); there is string.startsWith(string) -> bool"),
-        ("cluster.lagMs.startsWith('a')", "line 1, column 15: there is no int.startsWith(string); there is string.startsWith(string) -> bool"),
-        ("startsWith('a')", "line 1, column 1: there is no such startsWith: it is called on a value, but string.startsWith(string) -> bool"),
+        (
+            "cluster.name.startsWith(1)",
+            "line 1, column 14: there is no string.startsWith(int); there is string.startsWith(string) -> bool",
+        ),
+        (
+            "cluster.lagMs.startsWith('a')",
+            "line 1, column 15: there is no int.startsWith(string); there is string.startsWith(string) -> bool",
+        ),
+        (
+            "startsWith('a')",
+            "line 1, column 1: there is no such startsWith: it is called on a value, but string.startsWith(string) -> bool",
+        ),
         ("cluster.lagMs.exists(x, true)", "line 1, column 1: int has no elements to go over; a list or a map has"),
         ("cluster.labels[0] == ''", "line 1, column 1: map<string, string> has no element at int"),
         ("cluster.taints['a'].key == ''", "line 1, column 1: list<taint> has no element at string"),
         ("cluster.name.x == ''", "line 1, column 14: string has no fields, so no x"),
-        ("cluster.ready ? 1 : 'a'", "line 1, column 17: one branch of ?: is int, the other string; both have to be of one type"),
+        (
+            "cluster.ready ? 1 : 'a'",
+            "line 1, column 17: one branch of ?: is int, the other string; both have to be of one type",
+        ),
         ("cluster.name ? true : false", "line 1, column 1: what stands before ? is string, not bool"),
         ("1 in cluster.labels", "line 1, column 1: in does not take int and map<string, string>"),
         ("{1.5: true}[1.5]", "line 1, column 2: double cannot be the key of a map; string, int, uint and bool can"),
         ("quantity('1') > quantity('2')", "line 1, column 1: > does not take quantity and quantity"),
         ("now > '2026-01-01T00:00:00Z'", "line 1, column 1: > does not take timestamp and string"),
-        ("cluster.labels.get('a', 1) == 'x'", "line 1, column 16: there is no map<string, string>.get(string, int); there is map<string, A>.get(string, A) -> A"),
-        ("unit.tolerates('x')", "line 1, column 6: there is no unit.tolerates(string); there is unit.tolerates(taint) -> bool"),
+        (
+            "cluster.labels.get('a', 1) == 'x'",
+            "line 1, column 16: there is no map<string, string>.get(string, int); there is map<string, A>.get(string, A) -> A",
+        ),
+        (
+            "unit.tolerates('x')",
+            "line 1, column 6: there is no unit.tolerates(string); there is unit.tolerates(taint) -> bool",
+        ),
     ];
     for (expression, problem) in cases {
         assert_eq!(problems("filter", expression), format!("expressions[0].expression: {problem}"), "{expression}");
@@ -69,15 +118,35 @@ fn each_stage_has_its_result_and_its_variables() {
         ("filter", "1", "line 1, column 1: a filter is bool, this is int"),
         ("filter", "cluster.labels.zone", "line 1, column 1: a filter is bool, this is string"),
         ("filter", "null", "line 1, column 1: a filter is bool, this is null"),
-        ("filter", "clusters.size() > 0", "line 1, column 1: clusters is not known here: a filter and a score look at one cluster at a time; it is cluster"),
+        (
+            "filter",
+            "clusters.size() > 0",
+            "line 1, column 1: clusters is not known here: a filter and a score look at one cluster at a time; it is cluster",
+        ),
         ("score", "cluster.ready", "line 1, column 1: a score is int or double, this is bool"),
         ("score", "'1'", "line 1, column 1: a score is int or double, this is string"),
         ("select", "clusters", "line 1, column 1: a selection is list<string>, this is list<cluster>"),
-        ("select", "[cluster.name]", "line 1, column 2: cluster is not known here: select and split decide over all at once; they are clusters"),
-        ("select", "clusters.filter(c, spread('zone') == 0).map(c, c.name)", "line 1, column 20: @spread is not known here: spread() is for a filter and a score, which look at one cluster"),
-        ("split", "clusters.map(c, c.name)", "line 1, column 1: a split is map<string, int> or list<int>, this is list<string>"),
+        (
+            "select",
+            "[cluster.name]",
+            "line 1, column 2: cluster is not known here: select and split decide over all at once; they are clusters",
+        ),
+        (
+            "select",
+            "clusters.filter(c, spread('zone') == 0).map(c, c.name)",
+            "line 1, column 20: @spread is not known here: spread() is for a filter and a score, which look at one cluster",
+        ),
+        (
+            "split",
+            "clusters.map(c, c.name)",
+            "line 1, column 1: a split is map<string, int> or list<int>, this is list<string>",
+        ),
         ("virtual-label", "1", "line 1, column 1: a label is string, null or an optional string, this is int"),
-        ("virtual-label", "unit.name", "line 1, column 1: unit is not known here: a label depends on the object alone; it is object"),
+        (
+            "virtual-label",
+            "unit.name",
+            "line 1, column 1: unit is not known here: a label depends on the object alone; it is object",
+        ),
         ("named-selector", "object.metadata.name + 'x'", "line 1, column 1: a selector is bool, this is string"),
         ("named-selector", "request.usr == ''", "line 1, column 9: request has no field usr; did you mean user?"),
     ];
@@ -182,11 +251,26 @@ fn every_problem_of_a_spec_is_listed_with_its_place() {
         (json!({}), "it needs a target, such as target: {stage: filter}\nexpressions: there has to be one at least"),
         (json!([]), "it is a list, not a map"),
         (Value::Null, "it needs a policy"),
-        (json!({"target": {"stage": "named-selector"}, "expressions": [{"expression": "true"}]}), "target: a named selector needs a name"),
-        (json!({"target": {"stage": "filter", "name": "x"}, "expressions": [{"expression": "true"}]}), "target.name: only a named selector has a name"),
-        (json!({"target": {"stage": "virtual-label"}, "expressions": [{"expression": "'a'"}]}), "expressions[0]: it needs a name: the key of the label"),
-        (json!({"target": {"stage": "score"}, "expressions": [{"expression": "1", "reason": "X"}]}), "expressions[0].reason: only an expression of a filter has one"),
-        (json!({"target": {"stage": "select"}, "expressions": [{"expression": "[]"}, {"expression": "[]"}]}), "expressions: select and split have one: it decides over all clusters"),
+        (
+            json!({"target": {"stage": "named-selector"}, "expressions": [{"expression": "true"}]}),
+            "target: a named selector needs a name",
+        ),
+        (
+            json!({"target": {"stage": "filter", "name": "x"}, "expressions": [{"expression": "true"}]}),
+            "target.name: only a named selector has a name",
+        ),
+        (
+            json!({"target": {"stage": "virtual-label"}, "expressions": [{"expression": "'a'"}]}),
+            "expressions[0]: it needs a name: the key of the label",
+        ),
+        (
+            json!({"target": {"stage": "score"}, "expressions": [{"expression": "1", "reason": "X"}]}),
+            "expressions[0].reason: only an expression of a filter has one",
+        ),
+        (
+            json!({"target": {"stage": "select"}, "expressions": [{"expression": "[]"}, {"expression": "[]"}]}),
+            "expressions: select and split have one: it decides over all clusters",
+        ),
     ] {
         assert_eq!(Ask::new(policy).problems(), problem);
     }

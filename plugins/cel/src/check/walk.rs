@@ -12,7 +12,17 @@ use crate::source::Problem;
 
 /// Names of types, which stand for themselves.
 const META: [&str; 12] = [
-    "bool", "bytes", "double", "int", "list", "map", "null_type", "string", "type", "uint", "google.protobuf.Timestamp",
+    "bool",
+    "bytes",
+    "double",
+    "int",
+    "list",
+    "map",
+    "null_type",
+    "string",
+    "type",
+    "uint",
+    "google.protobuf.Timestamp",
     "google.protobuf.Duration",
 ];
 
@@ -63,7 +73,8 @@ impl<'a> Walk<'a> {
             Expr::List(list) => {
                 let optional = |at| list.optional_indices.contains(&at);
                 let elements = list.elements.iter().enumerate();
-                let types: Vec<Type> = elements.map(|(at, element)| unwrapped(self.expression(element), optional(at))).collect();
+                let types: Vec<Type> =
+                    elements.map(|(at, element)| unwrapped(self.expression(element), optional(at))).collect();
                 Type::list(together(types))
             }
             Expr::Map(map) => {
@@ -142,9 +153,10 @@ impl<'a> Walk<'a> {
             },
             Type::Fields(fields) => match fields.iter().find(|(name, _)| name == field) {
                 Some((_, found)) => found.clone(),
-                None if fields.is_empty() => {
-                    self.problem(at, format!("there is no variable {field} before this one; variables see those above them"))
-                }
+                None if fields.is_empty() => self.problem(
+                    at,
+                    format!("there is no variable {field} before this one; variables see those above them"),
+                ),
                 None => {
                     let message = unknown("variables", fields.iter().map(|(name, _)| name.as_str()).collect());
                     self.problem(at, message)
@@ -165,10 +177,12 @@ impl<'a> Walk<'a> {
             let at = self.parsed.source.span(name.id).0;
             return Type::Optional(Box::new(self.field(at, &operand, field.inner())));
         }
-        if let (operators::CONDITIONAL, [condition, then, otherwise]) = (call.func_name.as_str(), call.args.as_slice()) {
+        if let (operators::CONDITIONAL, [condition, then, otherwise]) = (call.func_name.as_str(), call.args.as_slice())
+        {
             return self.conditional(condition, then, otherwise);
         }
-        if let (operators::INDEX | operators::OPT_INDEX, [container, index]) = (call.func_name.as_str(), call.args.as_slice())
+        if let (operators::INDEX | operators::OPT_INDEX, [container, index]) =
+            (call.func_name.as_str(), call.args.as_slice())
             && let Expr::Literal(LiteralValue::String(field)) = &index.expr
         {
             return self.named_element(id, call, container, index, field.inner());
@@ -182,7 +196,14 @@ impl<'a> Walk<'a> {
     }
 
     /// `cluster["labels"]`: of an object the field is known, as behind a dot.
-    fn named_element(&mut self, id: u64, call: &'a CallExpr, container: &'a IdedExpr, index: &'a IdedExpr, field: &str) -> Type {
+    fn named_element(
+        &mut self,
+        id: u64,
+        call: &'a CallExpr,
+        container: &'a IdedExpr,
+        index: &'a IdedExpr,
+        field: &str,
+    ) -> Type {
         let is_optional = call.func_name == operators::OPT_INDEX;
         let of = self.expression(container);
         match of.not_null() {
@@ -254,7 +275,8 @@ impl<'a> Walk<'a> {
                 (true, Some((target, rest))) => format!("{target}.{name}({})", rest.join(", ")),
                 _ => format!("{name}({})", shown.join(", ")),
             };
-            let known: Vec<&str> = of_kind.iter().map(|signature| signature.written.trim_start_matches('@')).take(4).collect();
+            let known: Vec<&str> =
+                of_kind.iter().map(|signature| signature.written.trim_start_matches('@')).take(4).collect();
             format!("there is no {called}; there is {}", known.join(" and "))
         };
         self.problem(at, message)
@@ -313,7 +335,9 @@ fn hint(operands: &[Type]) -> String {
             let wider = operands.iter().map(Type::not_null).find(|of| matches!(of, Type::Double)).unwrap_or(&Type::Int);
             format!("; write {wider}(…) around one")
         }
-        [left, right] if matches!(left, Type::Null) || matches!(right, Type::Null) => "; it is never null, test it with has()".to_owned(),
+        [left, right] if matches!(left, Type::Null) || matches!(right, Type::Null) => {
+            "; it is never null, test it with has()".to_owned()
+        }
         _ => String::new(),
     }
 }
@@ -323,7 +347,8 @@ fn unknown_function(name: &str, is_member: bool, others: &[signatures::Signature
         let how = if is_member { "it is no member" } else { "it is called on a value" };
         return format!("there is no such {name}: {how}, but {}", other.written);
     }
-    let hint = nearest(name, signatures::names(is_member)).map_or_else(String::new, |near| format!("; did you mean {near}?"));
+    let hint =
+        nearest(name, signatures::names(is_member)).map_or_else(String::new, |near| format!("; did you mean {near}?"));
     format!("there is no function {name}{hint}")
 }
 

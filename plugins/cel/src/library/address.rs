@@ -68,7 +68,11 @@ fn is_global_unicast(address: IpAddr) -> bool {
         IpAddr::V4(address) => address.is_link_local() || address == Ipv4Addr::BROADCAST,
         IpAddr::V6(address) => address.segments()[0] & 0xffc0 == 0xfe80,
     };
-    !is_link_local && !address.is_unspecified() && !address.is_loopback() && !address.is_multicast() && address != IpAddr::V6(Ipv6Addr::UNSPECIFIED)
+    !is_link_local
+        && !address.is_unspecified()
+        && !address.is_loopback()
+        && !address.is_multicast()
+        && address != IpAddr::V6(Ipv6Addr::UNSPECIFIED)
 }
 
 fn this(args: &Args<'_, '_>) -> Result<IpAddr, ExecutionError> {

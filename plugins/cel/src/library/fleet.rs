@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cel::ExecutionError;
-use cel::common::types::{
-    CelBool, CelDuration, CelInt, CelString, DYN_TYPE, INT_TYPE, MAP_TYPE, STRING_TYPE, Type,
-};
+use cel::common::types::{CelBool, CelDuration, CelInt, CelString, DYN_TYPE, INT_TYPE, MAP_TYPE, STRING_TYPE, Type};
 use cel::common::value::{CowVal, StaticVal, Val};
 
 use super::{Add, Args, Given, arg, text};
@@ -31,7 +29,8 @@ struct Placed {
 pub(super) fn add(add: &mut Add) {
     add.member("score", MAP_TYPE, vec![STRING_TYPE], |args| {
         let score = score(&args)?;
-        let value = score.ok_or_else(|| ExecutionError::function_error("score", format!("there is no score {}", shown(&args))))?;
+        let value = score
+            .ok_or_else(|| ExecutionError::function_error("score", format!("there is no score {}", shown(&args))))?;
         Ok(CowVal::owned(CelInt::from(value)))
     });
     add.member("score", MAP_TYPE, vec![STRING_TYPE, INT_TYPE], |args| {
@@ -62,14 +61,18 @@ fn shown(args: &Args<'_, '_>) -> String {
 fn text_of(map: &dyn Val, name: &str) -> String {
     let fields = map.as_indexer();
     let value = fields.and_then(|fields| fields.get(&CelString::from(name)).ok().map(CowVal::into_owned));
-    value.and_then(|value| value.downcast_ref::<CelString<'_>>().map(|text| text.inner().to_owned())).unwrap_or_default()
+    value
+        .and_then(|value| value.downcast_ref::<CelString<'_>>().map(|text| text.inner().to_owned()))
+        .unwrap_or_default()
 }
 
 /// The entry of a ClusterScore that has not expired. An expired one is as if it were not there.
 fn pushed<'a>(args: &'a Args<'_, '_>) -> Result<Option<&'a Map>, ExecutionError> {
     let cluster: &Map = arg(args, 0)?;
     let scores = cluster.field("scores").and_then(|scores| scores.field(text(args, 1).unwrap_or_default()));
-    let live = scores.and_then(Node::as_map).filter(|score| !matches!(score.field("expired"), Some(Node::Bool(expired)) if *expired.inner()));
+    let live = scores
+        .and_then(Node::as_map)
+        .filter(|score| !matches!(score.field("expired"), Some(Node::Bool(expired)) if *expired.inner()));
     Ok(live)
 }
 
@@ -80,7 +83,8 @@ fn score(args: &Args<'_, '_>) -> Result<Option<i64>, ExecutionError> {
 fn score_age<'b, 'v>(args: Args<'b, 'v>) -> Given<'b, 'v> {
     let age = pushed(&args)?.and_then(|score| score.field("ageMs")).and_then(Node::as_int);
     let age = age.and_then(chrono::Duration::try_milliseconds);
-    let age = age.ok_or_else(|| ExecutionError::function_error("scoreAge", format!("there is no score {}", shown(&args))))?;
+    let age =
+        age.ok_or_else(|| ExecutionError::function_error("scoreAge", format!("there is no score {}", shown(&args))))?;
     Ok(CowVal::owned(CelDuration::from(age)))
 }
 

@@ -39,7 +39,18 @@ pub(super) fn add(add: &mut Add) {
         Ok(CowVal::owned(CelOptional::from(found)))
     });
     let made: [cel::common::functions::Function; 12] = [
-        |_| of(0), |_| of(1), |_| of(2), |_| of(3), |_| of(4), |_| of(5), |_| of(6), |_| of(7), |_| of(8), |_| of(9), |_| of(10), |_| of(11),
+        |_| of(0),
+        |_| of(1),
+        |_| of(2),
+        |_| of(3),
+        |_| of(4),
+        |_| of(5),
+        |_| of(6),
+        |_| of(7),
+        |_| of(8),
+        |_| of(9),
+        |_| of(10),
+        |_| of(11),
     ];
     for ((_, function, _), made) in FORMATS.iter().zip(made) {
         add.function(function, vec![], made);
@@ -94,13 +105,16 @@ fn dns1123_subdomain(text: &str) -> Option<&'static str> {
 
 fn dns1035_label(text: &str) -> Option<&'static str> {
     let is_right = text.len() <= 63 && is_label(text) && text.starts_with(|c: char| c.is_ascii_lowercase());
-    (!is_right).then_some("a DNS-1035 label begins with a lower case letter; up to 63 letters, digits and dashes between them")
+    (!is_right)
+        .then_some("a DNS-1035 label begins with a lower case letter; up to 63 letters, digits and dashes between them")
 }
 
 fn qualified_name(text: &str) -> Option<&'static str> {
     let (prefix, name) = text.split_once('/').map_or((None, text), |(prefix, name)| (Some(prefix), name));
     let is_right = crate::policy::is_name(name) && prefix.is_none_or(|prefix| dns1123_subdomain(prefix).is_none());
-    (!is_right).then_some("a qualified name is a name of up to 63 characters, with a DNS subdomain and a slash before it or not")
+    (!is_right).then_some(
+        "a qualified name is a name of up to 63 characters, with a DNS subdomain and a slash before it or not",
+    )
 }
 
 fn label_value(text: &str) -> Option<&'static str> {

@@ -74,7 +74,9 @@ impl Cidr {
     fn contains(&self, other: IpAddr) -> bool {
         match (self.address, other) {
             (IpAddr::V4(a), IpAddr::V4(b)) => (a.to_bits() ^ b.to_bits()).checked_shr(32 - self.bits).unwrap_or(0) == 0,
-            (IpAddr::V6(a), IpAddr::V6(b)) => (a.to_bits() ^ b.to_bits()).checked_shr(128 - self.bits).unwrap_or(0) == 0,
+            (IpAddr::V6(a), IpAddr::V6(b)) => {
+                (a.to_bits() ^ b.to_bits()).checked_shr(128 - self.bits).unwrap_or(0) == 0
+            }
             _ => false,
         }
     }

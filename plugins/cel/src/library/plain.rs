@@ -1,9 +1,7 @@
 //! What macros and the preparation of policies are made of. None of these names can be written in an expression.
 
 use cel::ExecutionError;
-use cel::common::types::{
-    CelBool, CelInt, CelList, CelMapKey, CelTimestamp, DYN_TYPE, Kind, LIST_TYPE, MAP_TYPE,
-};
+use cel::common::types::{CelBool, CelInt, CelList, CelMapKey, CelTimestamp, DYN_TYPE, Kind, LIST_TYPE, MAP_TYPE};
 use cel::common::value::{CowVal, Val};
 
 use super::{Add, Args, Given};
@@ -38,7 +36,10 @@ fn keys<'b, 'v>(args: Args<'b, 'v>) -> Given<'b, 'v> {
 /// The elements of a list or keys of a map, each owned. Keys are sorted, where they are texts.
 pub(super) fn elements<'v>(range: &(dyn Val + 'v)) -> Result<Vec<Box<dyn Val + 'v>>, ExecutionError> {
     let Some(iterable) = range.as_iterable() else {
-        return Err(ExecutionError::UnexpectedType { got: range.get_type().name().to_owned(), want: "list".to_owned() });
+        return Err(ExecutionError::UnexpectedType {
+            got: range.get_type().name().to_owned(),
+            want: "list".to_owned(),
+        });
     };
     let (mut visited, mut elements) = (iterable.iter(), Vec::new());
     while let Some(element) = visited.next() {

@@ -23,7 +23,9 @@ const BILLION: i128 = 1_000_000_000;
 
 pub(super) fn add(add: &mut Add) {
     let of = || TYPE.to_owned();
-    add.function("quantity", vec![STRING_TYPE], |args| Ok(CowVal::owned(Quantity::parse(text(&args, 0)?).map_err(failed)?)));
+    add.function("quantity", vec![STRING_TYPE], |args| {
+        Ok(CowVal::owned(Quantity::parse(text(&args, 0)?).map_err(failed)?))
+    });
     add.function("isQuantity", vec![STRING_TYPE], |args| bool(Quantity::parse(text(&args, 0)?).is_ok()));
     add.member("add", of(), vec![of()], |args| sum(&args, 1));
     add.member("add", of(), vec![INT_TYPE], |args| sum(&args, 1));
@@ -36,7 +38,8 @@ pub(super) fn add(add: &mut Add) {
     add.member("isInteger", of(), vec![], |args| bool(this(&args)?.whole().is_some()));
     add.member("asInteger", of(), vec![], |args| {
         let whole = this(&args)?.whole();
-        int(whole.ok_or_else(|| ExecutionError::function_error("asInteger", "the quantity is no whole number of 64 bits"))?)
+        int(whole
+            .ok_or_else(|| ExecutionError::function_error("asInteger", "the quantity is no whole number of 64 bits"))?)
     });
     add.member("asApproximateFloat", of(), vec![], |args| {
         Ok(CowVal::owned(CelDouble::from(this(&args)?.0 as f64 / BILLION as f64)))

@@ -29,7 +29,9 @@ opaque::value!(Semver);
 pub(super) fn add(add: &mut Add) {
     let of = || TYPE.to_owned();
     add.function("semver", vec![STRING_TYPE], |args| make(text(&args, 0)?, false));
-    add.function("semver", vec![STRING_TYPE, BOOL_TYPE], |args| make(text(&args, 0)?, *arg::<CelBool>(&args, 1)?.inner()));
+    add.function("semver", vec![STRING_TYPE, BOOL_TYPE], |args| {
+        make(text(&args, 0)?, *arg::<CelBool>(&args, 1)?.inner())
+    });
     add.function("isSemver", vec![STRING_TYPE], |args| bool(Semver::parse(text(&args, 0)?, false).is_ok()));
     add.function("isSemver", vec![STRING_TYPE, BOOL_TYPE], |args| {
         bool(Semver::parse(text(&args, 0)?, *arg::<CelBool>(&args, 1)?.inner()).is_ok())
@@ -67,7 +69,8 @@ impl Semver {
     pub(crate) fn parse(text: &str, normalizes: bool) -> Result<Self, String> {
         let wrong = || format!("{text:?} is no semantic version; write it as 1.2.3");
         let version = if normalizes { text.strip_prefix('v').unwrap_or(text) } else { text };
-        let (version, build) = version.split_once('+').map_or((version, None), |(version, build)| (version, Some(build)));
+        let (version, build) =
+            version.split_once('+').map_or((version, None), |(version, build)| (version, Some(build)));
         let (core, before) = version.split_once('-').map_or((version, None), |(core, before)| (core, Some(before)));
         if [before, build].into_iter().flatten().any(|part| part.split('.').any(|name| !is_identifier(name))) {
             return Err(wrong());

@@ -4,9 +4,7 @@
 use std::cmp::Ordering;
 
 use cel::ExecutionError;
-use cel::common::types::{
-    CelBool, CelDuration, CelInt, CelOptional, DYN_TYPE, LIST_TYPE,
-};
+use cel::common::types::{CelBool, CelDuration, CelInt, CelOptional, DYN_TYPE, LIST_TYPE};
 use cel::common::value::{CowVal, Val};
 
 use super::plain::elements;
@@ -17,7 +15,9 @@ type Element<'v> = Box<dyn Val + 'v>;
 
 pub(super) fn add(add: &mut Add) {
     add.function("sets.contains", vec![LIST_TYPE, LIST_TYPE], |args| bool(contains(&args, 0, 1)?));
-    add.function("sets.equivalent", vec![LIST_TYPE, LIST_TYPE], |args| bool(contains(&args, 0, 1)? && contains(&args, 1, 0)?));
+    add.function("sets.equivalent", vec![LIST_TYPE, LIST_TYPE], |args| {
+        bool(contains(&args, 0, 1)? && contains(&args, 1, 0)?)
+    });
     add.function("sets.intersects", vec![LIST_TYPE, LIST_TYPE], |args| {
         let (left, right) = (list(&args, 0)?, list(&args, 1)?);
         bool(left.iter().any(|element| holds(&right, element.as_ref())))
@@ -32,7 +32,9 @@ pub(super) fn add(add: &mut Add) {
     add.member("lastIndexOf", LIST_TYPE, vec![DYN_TYPE], |args| {
         place(list(&args, 0)?.iter().rposition(|element| equal(element.as_ref(), args[1].as_ref())))
     });
-    add.member("first", LIST_TYPE, vec![], |args| Ok(CowVal::owned(CelOptional::from(list(&args, 0)?.into_iter().next()))));
+    add.member("first", LIST_TYPE, vec![], |args| {
+        Ok(CowVal::owned(CelOptional::from(list(&args, 0)?.into_iter().next())))
+    });
     add.member("last", LIST_TYPE, vec![], |args| Ok(CowVal::owned(CelOptional::from(list(&args, 0)?.pop()))));
 }
 
@@ -81,9 +83,14 @@ fn is_sorted<'b, 'v>(args: Args<'b, 'v>) -> Given<'b, 'v> {
 fn sum<'b, 'v>(args: Args<'b, 'v>) -> Given<'b, 'v> {
     let mut list = list(&args, 0)?.into_iter();
     let Some(mut sum) = list.next() else { return Ok(CowVal::owned(CelInt::from(0))) };
-    let adds = |value: &dyn Val| ["int", "uint", "double"].contains(&value.get_type().name()) || value.downcast_ref::<CelDuration>().is_some();
+    let adds = |value: &dyn Val| {
+        ["int", "uint", "double"].contains(&value.get_type().name()) || value.downcast_ref::<CelDuration>().is_some()
+    };
     if !adds(sum.as_ref()) {
-        return Err(ExecutionError::function_error("sum", format!("no number: {}", crate::render::short(sum.as_ref()))));
+        return Err(ExecutionError::function_error(
+            "sum",
+            format!("no number: {}", crate::render::short(sum.as_ref())),
+        ));
     }
     for element in list {
         let adder = sum.as_adder().ok_or_else(|| unordered(element.as_ref()))?;

@@ -60,7 +60,9 @@ fn query<'b, 'v>(args: Args<'b, 'v>) -> Given<'b, 'v> {
             None => fields.push((name, vec![value])),
         }
     }
-    let lists = fields.into_iter().map(|(name, values)| (CelMapKey::from(name), Box::new(CelList::from(values)) as Box<dyn Val + 'v>));
+    let lists = fields
+        .into_iter()
+        .map(|(name, values)| (CelMapKey::from(name), Box::new(CelList::from(values)) as Box<dyn Val + 'v>));
     Ok(CowVal::owned(map_of(lists)))
 }
 
@@ -86,7 +88,10 @@ impl Url {
             _ => ("", rest),
         };
         let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
-        if !is_host(host) || unescaped(path, false).is_none() || (!scheme.is_empty() && host.is_empty() && !path.starts_with('/') && path.is_empty()) {
+        if !is_host(host)
+            || unescaped(path, false).is_none()
+            || (!scheme.is_empty() && host.is_empty() && !path.starts_with('/') && path.is_empty())
+        {
             return Err(wrong());
         }
         Ok(Self { scheme, host: host.to_owned(), path: path.to_owned(), query: query.to_owned() })
@@ -115,7 +120,8 @@ pub(super) fn is_url(text: &str) -> bool {
 }
 
 fn is_scheme(text: &str) -> bool {
-    text.starts_with(|c: char| c.is_ascii_alphabetic()) && text.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
+    text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && text.chars().all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c))
 }
 
 /// A name or address with or without a port, which is a number.
@@ -123,7 +129,8 @@ fn is_host(host: &str) -> bool {
     let name = match host.strip_prefix('[') {
         Some(rest) => {
             let Some((address, rest)) = rest.split_once(']') else { return false };
-            let is_address = address.split('%').next().is_some_and(|address| address.parse::<std::net::Ipv6Addr>().is_ok());
+            let is_address =
+                address.split('%').next().is_some_and(|address| address.parse::<std::net::Ipv6Addr>().is_ok());
             return is_address && (rest.is_empty() || rest.strip_prefix(':').is_some_and(is_port));
         }
         None => host,

@@ -66,7 +66,8 @@ pub(crate) fn prepare(request: &PlanRequest) -> Result<Plan, Failure> {
     Settings::of(&request.call, Stage::NamedSelector)?;
     let args: Value = match request.args.trim() {
         "" => Value::Null,
-        args => serde_json::from_str(args).map_err(|error| failure("InvalidRequest", format!("args is not JSON: {error}")))?,
+        args => serde_json::from_str(args)
+            .map_err(|error| failure("InvalidRequest", format!("args is not JSON: {error}")))?,
     };
     let arg = match &args {
         Value::String(arg) => arg.as_str(),
@@ -74,7 +75,12 @@ pub(crate) fn prepare(request: &PlanRequest) -> Result<Plan, Failure> {
         _ => "",
     };
     let state = json!({"name": request.name, "arg": arg, "user": request.user, "groups": request.groups});
-    Ok(Plan { state: state.to_string(), label_selector: String::new(), field_selector: String::new(), namespaces: None })
+    Ok(Plan {
+        state: state.to_string(),
+        label_selector: String::new(),
+        field_selector: String::new(),
+        namespaces: None,
+    })
 }
 
 /// Whether each object is selected.
@@ -117,7 +123,9 @@ fn is_selected(batch: &Batch, scope: &Scope) -> Result<bool, String> {
 
 /// What a message calls the object.
 fn name(object: &Node) -> String {
-    let text = |field| object.field("metadata").and_then(|metadata| metadata.field(field)).and_then(Node::as_text).unwrap_or_default();
+    let text = |field| {
+        object.field("metadata").and_then(|metadata| metadata.field(field)).and_then(Node::as_text).unwrap_or_default()
+    };
     match text("namespace") {
         "" => format!("object {}", text("name")),
         namespace => format!("object {namespace}/{}", text("name")),

@@ -1,6 +1,6 @@
 //! Filter, score, select and split.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cel::common::types::{CelDouble, CelInt, CelNull, CelString, CelUInt};
 use cel::common::value::Val;
@@ -8,7 +8,7 @@ use cel::common::value::Val;
 use super::{Errors, Settings, failure, now};
 use crate::bindings::orrery::plugin::placement_types::{Candidate, RankedRequest, Request, Verdict};
 use crate::bindings::orrery::plugin::types::{Failure, Reason};
-use crate::data::{Node, read};
+use crate::data::{Node, read, read_some};
 use crate::library::Spread;
 use crate::policy::{FailurePolicy, Policy, Rule, Stage};
 use crate::render;
@@ -74,9 +74,13 @@ fn name(cluster: &Node) -> &str {
 }
 
 /// The candidate's document with its name in it, which the manifest's inputs may have left out.
-fn document(candidate: &Candidate) -> Result<Node, Failure> {
+fn document(candidate: &Candidate, wanted: Option<&BTreeSet<String>>) -> Result<Node, Failure> {
     let what = format!("the document of cluster {}", candidate.name);
-    let document = read(&what, &candidate.doc).map_err(|error| failure("InvalidRequest", error))?;
+    let document = match wanted {
+        Some(wanted) => read_some(&what, &candidate.doc, wanted),
+        None => read(&what, &candidate.doc),
+    };
+    let document = document.map_err(|error| failure("InvalidRequest", error))?;
     let Some(fields) = document.as_map() else { return Err(failure("InvalidRequest", format!("{what} is no object"))) };
     if name(&document) == candidate.name {
         return Ok(document);
@@ -94,7 +98,9 @@ impl Placement {
     }
 
     pub(crate) fn with(settings: Settings, request: &Request, scores: Option<&[i64]>) -> Result<Self, Failure> {
-        let clusters = request.candidates.iter().map(document).collect::<Result<Vec<_>, _>>()?;
+        let wanted = settings.policy.cluster_fields.as_ref();
+        let clusters = request.candidates.iter().map(|candidate| document(candidate, wanted));
+        let clusters = clusters.collect::<Result<Vec<_>, _>>()?;
         let unit = read("the unit", &request.unit).map_err(|error| failure("InvalidRequest", error))?;
         let mut shared: Vec<Binding> = vec![
             ("unit", unit.boxed()),
@@ -106,7 +112,8 @@ impl Placement {
         shared.push(("@spread", Box::new(Spread::new(clusters.clone(), placed))));
         if let Some(scores) = scores {
             shared.push(("clusters", Node::list(clusters.clone()).boxed()));
-            let scores = clusters.iter().zip(scores).map(|(cluster, score)| (name(cluster).to_owned(), Node::int(*score)));
+            let scores =
+                clusters.iter().zip(scores).map(|(cluster, score)| (name(cluster).to_owned(), Node::int(*score)));
             shared.push(("scores", Node::map(scores).boxed()));
         }
         Ok(Self { batch: Batch::new(settings.policy, shared), clusters })
@@ -125,9 +132,7 @@ impl Placement {
         let kept = Verdict { keep: true, reason: None };
         let error = |message: String| match self.policy().failure {
             FailurePolicy::Skip => None,
-            FailurePolicy::Reject => {
-                Some(out(ERROR_REASON, format!("cluster {}: {message}", name(cluster))))
-            }
+            FailurePolicy::Reject => Some(out(ERROR_REASON, format!("cluster {}: {message}", name(cluster)))),
         };
         match scope.matches() {
             Ok(true) => {}
@@ -191,12 +196,16 @@ impl Placement {
 
     fn places(&self, chosen: &(dyn Val + 'static)) -> Result<Vec<u32>, Failure> {
         let invalid = |message: String| failure("InvalidResult", message);
-        let places: BTreeMap<&str, u32> = self.clusters.iter().enumerate().map(|(at, cluster)| (name(cluster), at as u32)).collect();
+        let places: BTreeMap<&str, u32> =
+            self.clusters.iter().enumerate().map(|(at, cluster)| (name(cluster), at as u32)).collect();
         let mut chosen_places = Vec::new();
-        for chosen in elements(chosen).ok_or_else(|| invalid(format!("it gives {}, not a list of names", render::short(chosen))))? {
+        for chosen in elements(chosen)
+            .ok_or_else(|| invalid(format!("it gives {}, not a list of names", render::short(chosen))))?
+        {
             let chosen_name = chosen.downcast_ref::<CelString<'_>>().map(CelString::inner).unwrap_or_default();
             let place = places.get(chosen_name);
-            let place = place.ok_or_else(|| invalid(format!("{} is the name of no candidate", render::short(chosen.as_ref()))))?;
+            let place = place
+                .ok_or_else(|| invalid(format!("{} is the name of no candidate", render::short(chosen.as_ref()))))?;
             if chosen_places.contains(place) {
                 return Err(invalid(format!("cluster {chosen_name} is selected twice")));
             }
@@ -211,16 +220,21 @@ impl Placement {
             Some(by_name) => {
                 self.check_names(shares).map_err(invalid)?;
                 let zero = || Box::new(CelInt::from(0)) as Box<dyn Val>;
-                let share = |cluster| by_name.get(&CelString::from(name(cluster))).map_or_else(|_| zero(), |share| share.into_owned());
+                let share = |cluster| {
+                    by_name.get(&CelString::from(name(cluster))).map_or_else(|_| zero(), |share| share.into_owned())
+                };
                 self.clusters.iter().map(share).collect()
             }
-            None => elements(shares).ok_or_else(|| invalid(format!("it gives {}, not a map or a list", render::short(shares))))?,
+            None => elements(shares)
+                .ok_or_else(|| invalid(format!("it gives {}, not a map or a list", render::short(shares))))?,
         };
         if split.len() != self.clusters.len() {
             return Err(invalid(format!("it gives {} numbers for {} clusters", split.len(), self.clusters.len())));
         }
         let count = |share: &Box<dyn Val>| match Number::of(share.as_ref()) {
-            Ok(Number::Int(count)) => u32::try_from(count).map_err(|_| invalid(format!("{count} is no number of replicas"))),
+            Ok(Number::Int(count)) => {
+                u32::try_from(count).map_err(|_| invalid(format!("{count} is no number of replicas")))
+            }
             _ => Err(invalid(format!("{} is no number of replicas", render::short(share.as_ref())))),
         };
         let split = split.iter().map(count).collect::<Result<Vec<_>, _>>()?;
@@ -259,7 +273,8 @@ fn out(code: &str, message: String) -> Verdict {
 /// `message`, else how the expression is written. As in a ValidatingAdmissionPolicy.
 fn message(scope: &Scope, rule: &Rule) -> String {
     let evaluated = rule.message_expression.as_ref().and_then(|expression| scope.evaluate(expression).ok());
-    let evaluated = evaluated.and_then(|value| value.downcast_ref::<CelString<'_>>().map(|text| text.inner().trim().to_owned()));
+    let evaluated =
+        evaluated.and_then(|value| value.downcast_ref::<CelString<'_>>().map(|text| text.inner().trim().to_owned()));
     evaluated.filter(|text| !text.is_empty()).or_else(|| rule.message.clone()).unwrap_or_else(|| {
         let source = &rule.main.parsed.source;
         format!("{} is false", source.written(rule.main.parsed.expression.id).trim())

@@ -12,9 +12,10 @@ fn score(expressions: &[&str]) -> Ask {
 
 #[test]
 fn a_filter_keeps_the_clusters_for_which_every_expression_is_true() {
-    let ask = filter("cluster.labels.get('zone', '') == params.zone")
-        .params(json!({"zone": "a"}))
-        .candidates([cluster("east", json!({"labels": {"zone": "a"}})), cluster("west", json!({"labels": {"zone": "b"}}))]);
+    let ask = filter("cluster.labels.get('zone', '') == params.zone").params(json!({"zone": "a"})).candidates([
+        cluster("east", json!({"labels": {"zone": "a"}})),
+        cluster("west", json!({"labels": {"zone": "b"}})),
+    ]);
     assert_eq!(
         ask.filtered(),
         ["east kept", "west PolicyFalse: cluster.labels.get('zone', '') == params.zone is false"]
@@ -23,10 +24,7 @@ fn a_filter_keeps_the_clusters_for_which_every_expression_is_true() {
 
 #[test]
 fn a_missing_key_concerns_its_cluster_alone_and_is_named() {
-    let clusters = [
-        cluster("east", json!({"labels": {"x": "1"}})),
-        cluster("west", json!({"labels": {"gpu": "8"}})),
-    ];
+    let clusters = [cluster("east", json!({"labels": {"x": "1"}})), cluster("west", json!({"labels": {"gpu": "8"}}))];
     let ask = filter("int(cluster.labels.gpu) > 4").candidates(clusters);
     assert_eq!(
         ask.filtered(),
@@ -75,7 +73,11 @@ fn scores_are_added_up_over_ints_and_doubles() {
         (&["9223372036854775807", "1"], i64::MAX),
         (&["1e300"], i64::MAX),
     ] {
-        assert_eq!(score(expressions).candidates([cluster("east", json!({}))]).scored(), Ok(vec![sum]), "{expressions:?}");
+        assert_eq!(
+            score(expressions).candidates([cluster("east", json!({}))]).scored(),
+            Ok(vec![sum]),
+            "{expressions:?}"
+        );
     }
 }
 
@@ -104,8 +106,10 @@ fn a_variable_is_evaluated_when_it_is_used_and_sees_those_before_it() {
     let ask = filter("variables.broken == 'x'").with("variables", variables).candidates(clusters);
     assert_eq!(
         ask.filtered(),
-        ["east PolicyError: cluster east: expression gpu: variables.broken: no such key: none, in variables.broken at line 1, \
-          column 1"]
+        [
+            "east PolicyError: cluster east: expression gpu: variables.broken: no such key: none, in variables.broken at line 1, \
+          column 1"
+        ]
     );
 }
 
@@ -119,8 +123,12 @@ fn now_is_the_moment_of_the_call() {
 #[test]
 fn a_spread_counts_the_units_replicas_by_label() {
     let zone = |zone: &str| json!({"labels": {"zone": zone}});
-    let ask = score(&["spread('zone')"])
-        .candidates([cluster("a1", zone("a")), cluster("a2", zone("a")), cluster("b1", zone("b")), cluster("c", json!({}))]);
+    let ask = score(&["spread('zone')"]).candidates([
+        cluster("a1", zone("a")),
+        cluster("a2", zone("a")),
+        cluster("b1", zone("b")),
+        cluster("c", json!({})),
+    ]);
     assert_eq!(ask.clone().scored(), Ok(vec![0, 0, 0, 0]));
     assert_eq!(ask.current(&[("a1", 2), ("a2", 1), ("c", 7), ("gone", 9)]).scored(), Ok(vec![3, 3, 0, 0]));
 }
@@ -131,13 +139,17 @@ fn decide(stage: &str, expression: &str) -> Ask {
         cluster("west", json!({"labels": {"zone": "a"}})),
         cluster("north", json!({"labels": {"zone": "b"}})),
     ];
-    Ask::new(json!({"target": {"stage": stage}, "expressions": [{"name": "x", "expression": expression}]})).candidates(clusters)
+    Ask::new(json!({"target": {"stage": stage}, "expressions": [{"name": "x", "expression": expression}]}))
+        .candidates(clusters)
 }
 
 #[test]
 fn a_selection_is_the_places_of_the_names_that_it_gives() {
     let ask = |expression: &str| decide("select", expression).scores(&[10, 30, 20]);
-    assert_eq!(ask("clusters.sortBy(c, -scores[c.name]).map(c, c.name)").selected(), Ok(vec!["west".to_owned(), "north".into(), "east".into()]));
+    assert_eq!(
+        ask("clusters.sortBy(c, -scores[c.name]).map(c, c.name)").selected(),
+        Ok(vec!["west".to_owned(), "north".into(), "east".into()])
+    );
     assert_eq!(ask("[]").selected(), Ok(vec![]));
     for (expression, failure) in [
         ("['nowhere']", "InvalidResult: \"nowhere\" is the name of no candidate"),
@@ -182,7 +194,10 @@ fn an_object_has_the_labels_that_expressions_give_and_no_others() {
         json!({"metadata": {"name": "b"}, "spec": {"priority": 1}}),
         json!({"metadata": {"name": "c", "labels": {"team": "-no-"}}}),
     ];
-    assert_eq!(ask.objects(objects).labelled(), Ok(vec![vec!["team=shop".to_owned(), "tier=gold".into()], vec![], vec![]]));
+    assert_eq!(
+        ask.objects(objects).labelled(),
+        Ok(vec![vec!["team=shop".to_owned(), "tier=gold".into()], vec![], vec![]])
+    );
 }
 
 #[test]
@@ -202,8 +217,32 @@ fn a_request_that_is_no_json_fails_as_a_whole_and_says_where() {
     let mut request = filter("true").candidates([cluster("east", json!({}))]).request();
     request.candidates[0].doc = "{".to_owned();
     let failure = super::filter(&request).unwrap_err();
-    assert_eq!((failure.code.as_str(), failure.message.contains("the document of cluster east is not JSON")), ("InvalidRequest", true));
+    assert_eq!(
+        (failure.code.as_str(), failure.message.contains("the document of cluster east is not JSON")),
+        ("InvalidRequest", true)
+    );
     request.call.params = "nonsense".to_owned();
     assert_eq!(super::filter(&request).unwrap_err().code, "InvalidParams");
     assert_eq!(score(&["1"]).candidates([]).verdicts().unwrap_err().message, "the policy is for another stage");
+}
+
+#[test]
+fn of_a_cluster_only_what_the_policy_uses_is_read_and_all_of_that() {
+    let doc =
+        json!({"labels": {"zone": "a"}, "objects": 5, "scores": {"cost": {"value": 2, "ageMs": 0, "expired": false}}});
+    for (expression, sum) in [
+        ("cluster.objects", 5),
+        ("cluster.labels.size()", 1),
+        ("cluster.score('cost')", 2),
+        ("cluster.score('x', cluster.objects)", 5),
+        ("spread('zone')", 3),
+        ("cluster['objects'] == 5 ? 1 : 0", 1),
+        ("cel.bind(c, cluster, c.objects)", 5),
+        ("{'a': cluster}.a.objects", 5),
+        ("cluster.size()", 4),
+        ("cluster.name.size()", 4),
+    ] {
+        let ask = score(&[expression]).candidates([cluster("east", doc.clone())]).current(&[("east", 3)]);
+        assert_eq!(ask.scored(), Ok(vec![sum]), "{expression}");
+    }
 }

@@ -25,10 +25,8 @@ pub struct Guest {
 }
 
 /// All guests that are committed.
-pub const GUESTS: [Guest; 2] = [
-    Guest { name: "cel", library: "orrery_cel" },
-    Guest { name: "example-scorer", library: "orrery_example_scorer" },
-];
+pub const GUESTS: [Guest; 2] =
+    [Guest { name: "cel", library: "orrery_cel" }, Guest { name: "example-scorer", library: "orrery_example_scorer" }];
 
 // === impl Guest ===
 

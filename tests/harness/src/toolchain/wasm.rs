@@ -43,9 +43,9 @@ fn find() -> Result<StandardLibrary> {
     if installed.is_dir() || add_target() {
         return Ok(StandardLibrary::Rustup);
     }
-    sources().map(StandardLibrary::Sources).with_context(|| {
-        format!("there is no standard library for {TARGET}; install it: rustup target add {TARGET}")
-    })
+    sources()
+        .map(StandardLibrary::Sources)
+        .with_context(|| format!("there is no standard library for {TARGET}; install it: rustup target add {TARGET}"))
 }
 
 // === impl StandardLibrary ===
@@ -60,10 +60,9 @@ impl StandardLibrary {
         match self {
             Self::Rustup => Vec::new(),
             // The first lets a stable compiler build the library, the second says where its sources are.
-            Self::Sources(folder) => vec![
-                ("RUSTC_BOOTSTRAP", "1".to_owned()),
-                ("__CARGO_TESTS_ONLY_SRC_ROOT", folder.display().to_string()),
-            ],
+            Self::Sources(folder) => {
+                vec![("RUSTC_BOOTSTRAP", "1".to_owned()), ("__CARGO_TESTS_ONLY_SRC_ROOT", folder.display().to_string())]
+            }
         }
     }
 
@@ -102,7 +101,9 @@ fn sources() -> Result<PathBuf> {
 /// Unpacks the package into `folder`, with lists of packages of its own: those of the system stay as they are.
 fn fetch(folder: &Path, version: &str) -> Result<()> {
     let apt = folder.join("apt");
-    for part in ["state/lists/partial", "cache/archives/partial", "etc/sources.list.d", "etc/preferences.d", "etc/apt.conf.d"] {
+    for part in
+        ["state/lists/partial", "cache/archives/partial", "etc/sources.list.d", "etc/preferences.d", "etc/apt.conf.d"]
+    {
         fs::create_dir_all(apt.join(part))?;
     }
     let keys = "/usr/share/keyrings/debian-archive-keyring.gpg";
