@@ -11,7 +11,8 @@
 //! The answer is `{"on": [{"name": "east", "matchConditions": […], "variables": […], "expressions": […]}]}`: one entry for
 //! each cluster (filter, score), one for all (select, split) or one for each object. An expression is
 //! `{"name", "place", "value" or "error", "parts"}`, a part `{"text", "line", "column", "value" or "error"}`. Values are as
-//! messages show them; what a comprehension does with each element is not among the parts.
+//! messages show them; what a comprehension does with each element is not among the parts. `clusterFields` beside `on` lists the
+//! fields of the schema `candidate` that the policy reads, and is null where it may read all: the host need send no others.
 
 use cel::common::ast::{Expr, IdedExpr};
 use cel::common::value::Val;
@@ -50,11 +51,12 @@ pub(crate) fn explain(request: &str) -> Result<String, Failure> {
         hints: String::new(),
     };
     let settings = Settings::read(&call.params)?;
+    let cluster_fields = settings.policy.cluster_fields.clone();
     let on = match settings.policy.stage {
         Stage::Filter | Stage::Score | Stage::Select | Stage::Split => of_placement(settings, call, &fields)?,
         Stage::VirtualLabel | Stage::NamedSelector => of_objects(settings, &call, &fields)?,
     };
-    Ok(json!({"on": on}).to_string())
+    Ok(json!({"on": on, "clusterFields": cluster_fields}).to_string())
 }
 
 fn of_placement(settings: Settings, call: Call, fields: &Fields<'_>) -> Result<Vec<Value>, Failure> {
@@ -187,6 +189,7 @@ mod tests {
             "candidates": [{"name": "east", "free": {"cpuMilli": 500}, "taints": []}, {"name": "west", "taints": []}],
         });
         let answer = explained(request);
+        assert_eq!(answer["clusterFields"], json!(["free", "name", "taints"]));
         assert_eq!(answer["on"][0]["variables"][0]["value"], "500");
         let parts = answer["on"][0]["expressions"][0]["parts"].as_array().unwrap();
         let shown: Vec<String> = parts
