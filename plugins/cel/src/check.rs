@@ -60,7 +60,7 @@ impl Checker<'_> {
                 self.expect(main, "a score", is_number, "int or double");
             }
             Stage::Select => {
-                self.expect(main, "a selection", |found| is(&Type::list(Type::Text), found), "list<string>")
+                self.expect(main, "a selection", |found| is(&Type::list(Type::Text), found), "list<string>");
             }
             Stage::Split => {
                 let shares = [Type::map(Type::Text, Type::Int), Type::list(Type::Int)];

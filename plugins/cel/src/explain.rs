@@ -173,7 +173,7 @@ fn given(expression: &IdedExpr, scope: &Scope) -> Map<String, Value> {
 mod tests {
     use super::*;
 
-    fn explained(request: Value) -> Value {
+    fn explained(request: &Value) -> Value {
         serde_json::from_str(&explain(&request.to_string()).unwrap_or_else(|failure| panic!("{}", failure.message)))
             .unwrap()
     }
@@ -188,7 +188,7 @@ mod tests {
             }, "params": {"least": 100}},
             "candidates": [{"name": "east", "free": {"cpuMilli": 500}, "taints": []}, {"name": "west", "taints": []}],
         });
-        let answer = explained(request);
+        let answer = explained(&request);
         assert_eq!(answer["clusterFields"], json!(["free", "name", "taints"]));
         assert_eq!(answer["on"][0]["variables"][0]["value"], "500");
         let parts = answer["on"][0]["expressions"][0]["parts"].as_array().unwrap();
@@ -226,7 +226,7 @@ mod tests {
             if stage == "named-selector" {
                 target["name"] = "mine".into();
             }
-            let answer = explained(json!({
+            let answer = explained(&json!({
                 "settings": {"policy": {"target": target, "expressions": [{"name": "x", "expression": expression}]}},
                 "candidates": [{"name": "east"}],
                 "scores": [7],

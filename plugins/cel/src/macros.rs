@@ -20,9 +20,9 @@ const INPUT: &str = "@__sortBy_input__";
 type Made = Result<IdedExpr, Problem>;
 
 /// The call `name(args)` at the place of node `id`.
-pub(crate) fn global(builder: &mut Builder, id: u64, name: String, mut args: Vec<IdedExpr>) -> Made {
+pub(crate) fn global(builder: &mut Builder, id: u64, name: &str, mut args: Vec<IdedExpr>) -> Made {
     let mut make = Make { builder, id };
-    match (name.as_str(), args.len()) {
+    match (name, args.len()) {
         ("has", 1) => match args.remove(0) {
             IdedExpr { expr: Expr::Select(mut select), .. } => {
                 select.test = true;
@@ -36,7 +36,7 @@ pub(crate) fn global(builder: &mut Builder, id: u64, name: String, mut args: Vec
             args.splice(0..0, [whole, cluster]);
             make.call("@spread", args)
         }
-        _ => make.call(&name, args),
+        _ => make.call(name, args),
     }
 }
 

@@ -352,7 +352,7 @@ impl Parser<'_> {
                 }
                 let args = self.arguments(")")?;
                 let call = self.node(start, Expr::Unspecified)?.id;
-                return macros::global(&mut self.builder, call, name, args);
+                return macros::global(&mut self.builder, call, &name, args);
             }
         };
         self.node(start, Expr::Literal(literal))

@@ -1,6 +1,7 @@
 //! What expressions see, and their evaluation.
 
 use std::any::Any;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use cel::common::ast::{Expr, IdedExpr};
@@ -14,6 +15,9 @@ use crate::parser::each_child;
 use crate::policy::{Named, Policy};
 use crate::render;
 
+/// Errors of one call whose part is looked for: that evaluates an expression again, part by part.
+const LOCATED: usize = 16;
+
 /// A variable and its value.
 pub(crate) type Binding = (&'static str, Box<dyn Val>);
 
@@ -22,6 +26,7 @@ pub(crate) type Binding = (&'static str, Box<dyn Val>);
 pub(crate) struct Batch {
     pub(crate) policy: Arc<Policy>,
     shared: Vec<Binding>,
+    located: Arc<AtomicUsize>,
 }
 
 /// What the expressions see for one cluster or object. Variables are evaluated when they are first used, once.
@@ -34,6 +39,7 @@ pub(crate) struct Scope {
 struct Inner {
     policy: Arc<Policy>,
     bindings: Vec<Binding>,
+    located: Arc<AtomicUsize>,
     values: Vec<OnceLock<Result<Box<dyn Val>, ExecutionError>>>,
 }
 
@@ -50,7 +56,7 @@ impl Batch {
     /// Of `shared` only what the policy uses is kept.
     pub(crate) fn new(policy: Arc<Policy>, shared: Vec<Binding>) -> Self {
         let shared = shared.into_iter().filter(|(name, _)| policy.uses.contains(*name)).collect();
-        Self { policy, shared }
+        Self { policy, shared, located: Arc::default() }
     }
 
     /// The scope of a cluster or object: `own` are its variables.
@@ -60,6 +66,7 @@ impl Batch {
         let inner = Inner {
             policy: self.policy.clone(),
             bindings: shared.chain(own).collect(),
+            located: self.located.clone(),
             values: self.policy.variables.iter().map(|_| OnceLock::new()).collect(),
         };
         let inner = Arc::new(inner);
@@ -118,6 +125,9 @@ impl Scope {
 
     fn explain(&self, named: &Named, error: &ExecutionError) -> String {
         let text = render::error(error);
+        if self.inner.located.fetch_add(1, Ordering::Relaxed) >= LOCATED {
+            return text;
+        }
         let part = self.blamed(&named.parsed.expression);
         let source = &named.parsed.source;
         let written = source.written(part.id);

@@ -211,7 +211,7 @@ impl<'a> Walk<'a> {
                 let found = self.field(self.parsed.source.span(index.id).0, &of, field);
                 if is_optional { Type::Optional(Box::new(found)) } else { found }
             }
-            _ => self.operands(id, &call.func_name, vec![of, Type::Text]).unwrap_or(Type::Dyn),
+            _ => self.operands(id, &call.func_name, &[of, Type::Text]).unwrap_or(Type::Dyn),
         }
     }
 
@@ -231,12 +231,12 @@ impl<'a> Walk<'a> {
         // Before the operands are looked at, as a function's are looked at elsewhere.
         let unknown: Vec<Type> = call.args.iter().map(|_| Type::Dyn).collect();
         rules::result(&call.func_name, &unknown)?;
-        let operands = call.args.iter().map(|arg| self.expression(arg)).collect();
-        self.operands(id, &call.func_name, operands)
+        let operands: Vec<Type> = call.args.iter().map(|arg| self.expression(arg)).collect();
+        self.operands(id, &call.func_name, &operands)
     }
 
-    fn operands(&mut self, id: u64, function: &str, operands: Vec<Type>) -> Option<Type> {
-        let result = rules::result(function, &operands)?;
+    fn operands(&mut self, id: u64, function: &str, operands: &[Type]) -> Option<Type> {
+        let result = rules::result(function, operands)?;
         Some(result.unwrap_or_else(|| {
             let written = match function {
                 "@equals" => "==",
@@ -246,7 +246,7 @@ impl<'a> Walk<'a> {
             let shown: Vec<String> = operands.iter().map(Type::to_string).collect();
             let message = match (shown.as_slice(), written) {
                 ([container, index], "[]") => format!("{container} has no element at {index}"),
-                ([left, right], _) => format!("{written} does not take {left} and {right}{}", hint(&operands)),
+                ([left, right], _) => format!("{written} does not take {left} and {right}{}", hint(operands)),
                 (shown, _) => format!("{written} does not take {}", shown.join(", ")),
             };
             self.wrong(id, message)

@@ -137,7 +137,7 @@ fn uuid(text: &str) -> Option<&'static str> {
 fn byte(text: &str) -> Option<&'static str> {
     let padding = text.len() - text.trim_end_matches('=').len();
     let is_base64 = |c: char| c.is_ascii_alphanumeric() || c == '+' || c == '/';
-    let is_right = text.len() % 4 == 0 && padding <= 2 && text.trim_end_matches('=').chars().all(is_base64);
+    let is_right = text.len().is_multiple_of(4) && padding <= 2 && text.trim_end_matches('=').chars().all(is_base64);
     (!is_right).then_some("no base64")
 }
 

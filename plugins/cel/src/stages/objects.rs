@@ -19,7 +19,14 @@ pub(crate) fn labels(request: &Objects) -> Result<Vec<Vec<(String, String)>>, Fa
     let mut errors = Errors::default();
     let mut all = Vec::new();
     for object in &request.objects {
-        let object = read("an object", object).map_err(|error| failure("InvalidRequest", error))?;
+        let object = match read("an object", object) {
+            Ok(object) => object,
+            Err(error) => {
+                errors.add(&request.call, &error);
+                all.push(Vec::new());
+                continue;
+            }
+        };
         let scope = batch.scope(vec![("object", object.boxed())]);
         all.push(labels_of(&batch, &scope, |error| errors.add(&request.call, &format!("{}: {error}", name(&object)))));
     }
@@ -91,13 +98,14 @@ pub(crate) fn matches(request: &MatchRequest) -> Result<Vec<bool>, Failure> {
     let mut errors = Errors::default();
     let mut all = Vec::new();
     for object in &request.base.objects {
-        let object = read("an object", object).map_err(|error| failure("InvalidRequest", error))?;
-        let scope = batch.scope(vec![("object", object.boxed())]);
-        let selected = is_selected(&batch, &scope).unwrap_or_else(|error| {
-            errors.add(&request.base.call, &format!("{}: {error}", name(&object)));
-            batch.policy.failure == FailurePolicy::Skip
+        let selected = read("an object", object).and_then(|object| {
+            let scope = batch.scope(vec![("object", object.boxed())]);
+            is_selected(&batch, &scope).map_err(|error| format!("{}: {error}", name(&object)))
         });
-        all.push(selected);
+        all.push(selected.unwrap_or_else(|error| {
+            errors.add(&request.base.call, &error);
+            batch.policy.failure == FailurePolicy::Skip
+        }));
     }
     Ok(all)
 }

@@ -231,13 +231,13 @@ impl Placement {
         if split.len() != self.clusters.len() {
             return Err(invalid(format!("it gives {} numbers for {} clusters", split.len(), self.clusters.len())));
         }
-        let count = |share: &Box<dyn Val>| match Number::of(share.as_ref()) {
+        let count = |share: &dyn Val| match Number::of(share) {
             Ok(Number::Int(count)) => {
                 u32::try_from(count).map_err(|_| invalid(format!("{count} is no number of replicas")))
             }
-            _ => Err(invalid(format!("{} is no number of replicas", render::short(share.as_ref())))),
+            _ => Err(invalid(format!("{} is no number of replicas", render::short(share)))),
         };
-        let split = split.iter().map(count).collect::<Result<Vec<_>, _>>()?;
+        let split = split.iter().map(|share| count(share.as_ref())).collect::<Result<Vec<_>, _>>()?;
         let sum: u64 = split.iter().map(|count| u64::from(*count)).sum();
         match replicas {
             Some(replicas) if sum != u64::from(replicas) => {

@@ -89,7 +89,7 @@ fn a_cluster_that_cannot_be_scored_has_the_lowest_score_or_none_of_that_expressi
         cluster("north", json!({"objects": 9})),
     ];
     let ask = score(&["cluster.objects + 0", "100"]).candidates(clusters);
-    assert_eq!(ask.clone().scored(), Ok(vec![105, 105, 109]));
+    assert_eq!(ask.scored(), Ok(vec![105, 105, 109]));
     assert_eq!(ask.failure_policy("Skip").scored(), Ok(vec![105, 100, 109]));
 }
 
@@ -129,7 +129,7 @@ fn a_spread_counts_the_units_replicas_by_label() {
         cluster("b1", zone("b")),
         cluster("c", json!({})),
     ]);
-    assert_eq!(ask.clone().scored(), Ok(vec![0, 0, 0, 0]));
+    assert_eq!(ask.scored(), Ok(vec![0, 0, 0, 0]));
     assert_eq!(ask.current(&[("a1", 2), ("a2", 1), ("c", 7), ("gone", 9)]).scored(), Ok(vec![3, 3, 0, 0]));
 }
 
@@ -210,6 +210,19 @@ fn an_object_that_cannot_be_told_is_not_selected_unless_errors_are_skipped() {
     assert_eq!(ask.matched("bob", &["dev"], "dev"), Ok(vec![true, true]));
     assert_eq!(ask.matched("bob", &["dev"], "x"), Ok(vec![false, false]));
     assert_eq!(ask.failure_policy("Skip").matched("bob", &[], "x"), Ok(vec![false, true]));
+}
+
+#[test]
+fn an_object_that_cannot_be_read_concerns_itself_alone() {
+    let deep = (0..200).fold(json!(1), |inner, _| json!([inner]));
+    let objects = [deep, json!({"metadata": {"name": "a"}})];
+    let ask = Ask::new(
+        json!({"target": {"stage": "virtual-label"}, "expressions": [{"name": "n", "expression": "object.metadata.name"}]}),
+    );
+    assert_eq!(ask.objects(objects.clone()).labelled(), Ok(vec![vec![], vec!["n=a".to_owned()]]));
+    let ask =
+        Ask::new(json!({"target": {"stage": "named-selector", "name": "x"}, "expressions": [{"expression": "true"}]}));
+    assert_eq!(ask.objects(objects).matched("ann", &[], ""), Ok(vec![false, true]));
 }
 
 #[test]
