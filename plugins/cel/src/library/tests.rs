@@ -331,3 +331,58 @@ fn a_pattern_that_is_too_large_is_an_error() {
         assert!(error.starts_with("matches: "), "{error}");
     }
 }
+
+/// Whole numbers that look random and are the same in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        (self.0 % bound as u64) as usize
+    }
+}
+
+/// An expression of the reference with some of its characters taken out, doubled or exchanged for those of others.
+fn mutated(dice: &mut Dice, examples: &[&str]) -> String {
+    let mut text: Vec<char> = examples[dice.below(examples.len())].chars().collect();
+    let other: Vec<char> = examples[dice.below(examples.len())].chars().collect();
+    for _ in 0..=dice.below(4) {
+        let at = dice.below(text.len().max(1));
+        match dice.below(4) {
+            0 if !text.is_empty() => drop(text.remove(at)),
+            1 => text.insert(at, "()[]{}.,?:'\"\\`!-+*/%<>=&|019exé\n\u{0}".chars().nth(dice.below(30)).unwrap_or(' ')),
+            2 => {
+                let start = dice.below(other.len());
+                let end = start + dice.below(other.len() - start);
+                text.splice(at..at, other[start..end].iter().copied());
+            }
+            _ => text.truncate(at),
+        }
+    }
+    text.into_iter().collect()
+}
+
+#[test]
+fn whatever_is_written_is_refused_or_evaluated_and_never_panics() {
+    // Unoptimised frames are large, and a mutation can be deep.
+    let tried = std::thread::Builder::new().stack_size(64 << 20).spawn(|| {
+        let examples: Vec<&str> =
+            GROUPS.iter().flat_map(|group| group.functions).chain(MACROS).map(|function| function.1).collect();
+        let mut dice = Dice(20_261_130);
+        let mut right = 0;
+        for _ in 0..5_000 {
+            let text = mutated(&mut dice, &examples);
+            let ask = ask(&text);
+            if ask.problems().is_empty() {
+                right += 1;
+                let line = ask.filtered().remove(0);
+                assert!(line.starts_with("east "), "{text}: {line}");
+            }
+        }
+        right
+    });
+    let right = tried.expect("a thread can be started").join().expect("nothing panicked");
+    assert!(right > 200, "only {right} of the mutations were right");
+}
