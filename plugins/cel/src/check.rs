@@ -105,11 +105,14 @@ impl Checker<'_> {
     }
 }
 
-/// The variables of a stage.
+/// The variables of a stage. What depends on an object alone has no `now`: a watch would have to be told when time passes.
 pub(crate) fn known(stage: Stage) -> Vec<(&'static str, Type)> {
-    let common = [("params", Type::Dyn), ("now", Type::Timestamp)];
-    let of_unit = [("unit", Type::Object(&UNIT)), ("current", Type::list(Type::Object(&CURRENT)))];
-    let own = match stage {
+    let mut all = vec![("params", Type::Dyn)];
+    if matches!(stage, Stage::Filter | Stage::Score | Stage::Select | Stage::Split) {
+        let current = Type::list(Type::Object(&CURRENT));
+        all.extend([("now", Type::Timestamp), ("unit", Type::Object(&UNIT)), ("current", current)]);
+    }
+    all.extend(match stage {
         Stage::Filter | Stage::Score => {
             vec![("cluster", Type::Object(&CANDIDATE)), ("@spread", Type::Opaque("spread"))]
         }
@@ -118,9 +121,8 @@ pub(crate) fn known(stage: Stage) -> Vec<(&'static str, Type)> {
         }
         Stage::VirtualLabel => vec![("object", Type::Dyn)],
         Stage::NamedSelector => vec![("object", Type::Dyn), ("request", Type::Object(&REQUEST))],
-    };
-    let places = matches!(stage, Stage::Filter | Stage::Score | Stage::Select | Stage::Split);
-    common.into_iter().chain(of_unit.into_iter().filter(|_| places)).chain(own).collect()
+    });
+    all
 }
 
 /// Variables that other stages have, and why this one does not.
@@ -145,6 +147,7 @@ fn elsewhere(stage: Stage) -> &'static [(&'static str, &'static str)] {
             ("clusters", "a label depends on the object alone"),
             ("unit", "a label depends on the object alone; it is object"),
             ("current", "a label depends on the object alone"),
+            ("now", "a label depends on the object alone, whenever it is asked for"),
             ("request", "it is of named selectors"),
             SCORES,
         ],
@@ -153,6 +156,7 @@ fn elsewhere(stage: Stage) -> &'static [(&'static str, &'static str)] {
             ("clusters", "a selection depends on the object and the request alone"),
             ("unit", "a selection depends on the object; it is object"),
             ("current", "a selection depends on the object and the request alone"),
+            ("now", "a selection depends on the object and the request alone, whenever it is asked for"),
             SCORES,
         ],
     }

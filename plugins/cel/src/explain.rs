@@ -26,7 +26,7 @@ use crate::parser::each_child;
 use crate::policy::{Named, Policy, Stage};
 use crate::render;
 use crate::scope::{Batch, Scope};
-use crate::stages::{Placement, Settings, failure, now, selector_batch};
+use crate::stages::{Placement, Settings, failure, selector_batch};
 
 /// Parts of one expression that are shown.
 const MAX_PARTS: usize = 64;
@@ -54,7 +54,7 @@ pub(crate) fn explain(request: &str) -> Result<String, Failure> {
     let cluster_fields = settings.policy.cluster_fields.clone();
     let on = match settings.policy.stage {
         Stage::Filter | Stage::Score | Stage::Select | Stage::Split => of_placement(settings, call, &fields)?,
-        Stage::VirtualLabel | Stage::NamedSelector => of_objects(settings, &call, &fields)?,
+        Stage::VirtualLabel | Stage::NamedSelector => of_objects(settings, &fields)?,
     };
     Ok(json!({"on": on, "clusterFields": cluster_fields}).to_string())
 }
@@ -92,13 +92,13 @@ fn of_placement(settings: Settings, call: Call, fields: &Fields<'_>) -> Result<V
         .collect())
 }
 
-fn of_objects(settings: Settings, call: &Call, fields: &Fields<'_>) -> Result<Vec<Value>, Failure> {
+fn of_objects(settings: Settings, fields: &Fields<'_>) -> Result<Vec<Value>, Failure> {
     let invalid = |message: String| failure("InvalidRequest", message);
     let request = fields.get("request").map_or("{}".to_owned(), Value::to_string);
     let request = read("the request", &request).map_err(invalid)?;
     let batch = match settings.policy.stage {
-        Stage::NamedSelector => selector_batch(settings, &request, call),
-        _ => Batch::new(settings.policy, vec![("params", settings.params.boxed()), ("now", now(call))]),
+        Stage::NamedSelector => selector_batch(settings, &request),
+        _ => Batch::new(settings.policy, vec![("params", settings.params.boxed())]),
     };
     let objects = fields.get("objects").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let mut on = Vec::new();

@@ -94,7 +94,7 @@ pub(crate) fn failure(code: &str, message: impl Into<String>) -> Failure {
 }
 
 /// The value of `now`.
-pub(crate) fn now(call: &Call) -> Box<dyn Val> {
+fn now(call: &Call) -> Box<dyn Val> {
     let moment = i64::try_from(call.now_ms).ok().and_then(chrono::DateTime::from_timestamp_millis).unwrap_or_default();
     Box::new(CelTimestamp::from(moment.fixed_offset()))
 }

@@ -147,6 +147,11 @@ fn each_stage_has_its_result_and_its_variables() {
             "unit.name",
             "line 1, column 1: unit is not known here: a label depends on the object alone; it is object",
         ),
+        (
+            "virtual-label",
+            "string(now)",
+            "line 1, column 8: now is not known here: a label depends on the object alone, whenever it is asked for",
+        ),
         ("named-selector", "object.metadata.name + 'x'", "line 1, column 1: a selector is bool, this is string"),
         ("named-selector", "request.usr == ''", "line 1, column 9: request has no field usr; did you mean user?"),
     ];

@@ -4,9 +4,9 @@ use cel::common::types::{CelNull, CelOptional, CelString};
 use cel::common::value::Val;
 use serde_json::{Value, json};
 
-use super::{Errors, Settings, failure, now};
+use super::{Errors, Settings, failure};
 use crate::bindings::orrery::plugin::selector_types::{Batch as Objects, MatchRequest, Plan, PlanRequest};
-use crate::bindings::orrery::plugin::types::{Call, Failure};
+use crate::bindings::orrery::plugin::types::Failure;
 use crate::data::{Node, read};
 use crate::policy::{FailurePolicy, Stage, is_name};
 use crate::render;
@@ -15,7 +15,7 @@ use crate::scope::{Batch, Scope};
 /// The labels of each object.
 pub(crate) fn labels(request: &Objects) -> Result<Vec<Vec<(String, String)>>, Failure> {
     let settings = Settings::of(&request.call, Stage::VirtualLabel)?;
-    let batch = Batch::new(settings.policy, vec![("params", settings.params.boxed()), ("now", now(&request.call))]);
+    let batch = Batch::new(settings.policy, vec![("params", settings.params.boxed())]);
     let mut errors = Errors::default();
     let mut all = Vec::new();
     for object in &request.objects {
@@ -94,7 +94,7 @@ pub(crate) fn prepare(request: &PlanRequest) -> Result<Plan, Failure> {
 pub(crate) fn matches(request: &MatchRequest) -> Result<Vec<bool>, Failure> {
     let plan = read("the plan", &request.plan).map_err(|error| failure("InvalidRequest", error))?;
     let settings = Settings::of(&request.base.call, Stage::NamedSelector)?;
-    let batch = selector_batch(settings, &plan, &request.base.call);
+    let batch = selector_batch(settings, &plan);
     let mut errors = Errors::default();
     let mut all = Vec::new();
     for object in &request.base.objects {
@@ -111,9 +111,9 @@ pub(crate) fn matches(request: &MatchRequest) -> Result<Vec<bool>, Failure> {
 }
 
 /// What all objects of a named selector see. `plan` is what [`prepare`] made, or a plan that has it as its `state`.
-pub(crate) fn selector_batch(settings: Settings, plan: &Node, call: &Call) -> Batch {
+pub(crate) fn selector_batch(settings: Settings, plan: &Node) -> Batch {
     let request = plan.field("state").unwrap_or(plan).boxed();
-    Batch::new(settings.policy, vec![("params", settings.params.boxed()), ("request", request), ("now", now(call))])
+    Batch::new(settings.policy, vec![("params", settings.params.boxed()), ("request", request)])
 }
 
 fn is_selected(batch: &Batch, scope: &Scope) -> Result<bool, String> {
