@@ -8,6 +8,7 @@ mod resource;
 mod yaml;
 
 pub mod config;
+pub mod extension;
 pub mod placement;
 pub mod status;
 

@@ -14,10 +14,13 @@ mod unit;
 pub use capacity::{Free, Resources};
 pub use labels::{Label, LabelError, LabelSelector, Labels, Requirement};
 pub use pods::{PodSet, pod_requests};
-pub use policy::{FailurePolicy, FreeCapacity, Policy, Selector, Spread, Stage, StageKind};
+pub use policy::{
+    ExtendedStage, FailurePolicy, FreeCapacity, PlacementQuestion, Policy, Selector, Spread, Stage, StageKind,
+};
 pub use quantity::QuantityError;
 pub use stage::{
-    Candidate, ClusterAttributes, Counted, PlacementRequest, PlacementStage, Reason, Score, StageFailure, Verdict,
+    Candidate, ClusterAttributes, Counted, PlacementRequest, PlacementStage, PushedScore, Reason, Score, StageFailure,
+    Verdict,
 };
 pub use taint::{ParseTaintError, Taint, TaintEffect, Toleration};
 pub use unit::{Unit, UnitName};

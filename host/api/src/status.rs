@@ -3,6 +3,7 @@
 //! JSON, camelCase, one object each. Markers and member versions are decimal strings, as resourceVersions are in every
 //! Kubernetes document; times are RFC 3339 in UTC; durations are seconds. What is not known is left out.
 
+mod extensions;
 mod text;
 
 use std::time::SystemTime;
@@ -10,6 +11,12 @@ use std::time::SystemTime;
 use serde::{Deserialize, Serialize};
 
 use crate::ClusterName;
+
+pub use extensions::{
+    ClusterScore, EXTENSIONS_PATH, ExtensionLogLine, ExtensionLogs, ExtensionState, ExtensionStatus, Extensions,
+    GenerationStatus, Moved, PLACE_PATH, Placement, PlacementCluster, RefusalStatus, Replay, SCORES_PATH, StageScore,
+    TRY_PATH, Trial,
+};
 
 /// Path of [`Status`].
 pub const STATUS_PATH: &str = "/orrery/v1/status";

@@ -1,6 +1,9 @@
 //! YAML that people write: what is wrong in it is said with its place and the nearest right name.
 
+use std::mem;
+
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 use serde_saphyr::{DefaultMessageFormatter, Location, MessageFormatter as _};
 
 /// Why a text is not what it should be.
@@ -27,9 +30,29 @@ pub(crate) fn parse<T: DeserializeOwned>(text: &str) -> Result<T, YamlError> {
     serde_saphyr::from_str(text).map_err(|error| YamlError::of(&error))
 }
 
-/// The `T`s that the documents of `text` spell; empty documents are none.
-pub(crate) fn parse_all<T: DeserializeOwned>(text: &str) -> Result<Vec<T>, YamlError> {
-    serde_saphyr::from_multiple(text).map_err(|error| YamlError::of(&error))
+/// The documents of `text` that say anything, each below as many empty lines as put what stands in it at its own place.
+///
+/// # Errors
+/// One is no YAML.
+pub(crate) fn documents(text: &str) -> Result<Vec<String>, YamlError> {
+    let (mut documents, mut document) = (Vec::new(), String::new());
+    for (at, line) in text.lines().chain(["---"]).enumerate() {
+        let Some(rest) = after_marker(line) else {
+            document.push_str(line);
+            document.push('\n');
+            continue;
+        };
+        let whole = mem::replace(&mut document, format!("{}   {rest}\n", "\n".repeat(at)));
+        if !parse::<Option<Value>>(&whole)?.is_none_or(|value| value.is_null()) {
+            documents.push(whole);
+        }
+    }
+    Ok(documents)
+}
+
+/// What follows the marker that ends a document and begins another (YAML 1.2, 9.1.2).
+fn after_marker(line: &str) -> Option<&str> {
+    line.strip_prefix("---").filter(|rest| rest.is_empty() || rest.starts_with([' ', '\t']))
 }
 
 // === impl YamlError ===
@@ -65,7 +88,7 @@ impl std::fmt::Display for Place {
 }
 
 /// Names the nearest of `known` where it is near enough to be meant, and all of them where none is.
-fn unknown(what: &str, written: &str, known: &[&str]) -> String {
+pub(crate) fn unknown(what: &str, written: &str, known: &[&str]) -> String {
     match nearest(written, known) {
         Some(name) => format!("unknown {what} `{written}`; did you mean `{name}`?"),
         None => format!("unknown {what} `{written}`; known here are {}", known.join(", ")),

@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use orrery_api::extension::Selectable;
 use orrery_api::{CLUSTER_KEY, ClusterName, ObjectKey, Uid};
 use orrery_markers::{Marker, MemberObject, MemberVersion};
 
@@ -251,6 +252,16 @@ impl Object {
     fn metadata_between(&self, head: &'static str, tail: &'static str) -> Parts<'_> {
         let Range { start, end } = self.head.spans.metadata;
         self.body.parts(head, start as usize..end as usize, tail)
+    }
+}
+
+impl Selectable for Object {
+    fn identity(&self) -> (&Uid, u64) {
+        (self.uid(), self.version().number())
+    }
+
+    fn json(&self) -> Vec<u8> {
+        self.body().to_bytes().to_vec()
     }
 }
 

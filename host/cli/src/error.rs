@@ -91,6 +91,17 @@ pub enum Error {
         #[source]
         source: serde_json::Error,
     },
+    /// A file that the command is about cannot be used.
+    #[error("{} cannot be used: {problem}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// What was tried would not serve; the reason is printed.
+    #[error("it would not serve")]
+    WouldNotServe,
     /// Nobody reads what is printed.
     #[error("failed to print")]
     Print(#[source] io::Error),

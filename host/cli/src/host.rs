@@ -46,9 +46,19 @@ impl Host {
         &self.server
     }
 
-    /// The JSON document at `path`, with its text.
+    /// The JSON document at `path`.
     pub(crate) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Error> {
         let request = http::Request::get(path).body(Vec::new()).expect("paths are made from encoded parts");
+        self.ask(path, request).await
+    }
+
+    /// The JSON document that answers `body`, of this content type, at `path`.
+    pub(crate) async fn post<T: DeserializeOwned>(&self, path: &str, kind: &str, body: Vec<u8>) -> Result<T, Error> {
+        let request = http::Request::post(path).header(http::header::CONTENT_TYPE, kind);
+        self.ask(path, request.body(body).expect("paths are made from encoded parts")).await
+    }
+
+    async fn ask<T: DeserializeOwned>(&self, path: &str, request: http::Request<Vec<u8>>) -> Result<T, Error> {
         let text = self.client.request_text(request).await.map_err(|error| match error {
             kube::Error::Api(status) => Error::Refused { code: status.code, message: status.message.clone() },
             other => Error::NoAnswer { server: self.server.clone(), data: self.data.clone(), source: Box::new(other) },

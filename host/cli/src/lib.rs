@@ -14,6 +14,9 @@ mod environment;
 mod error;
 mod host;
 mod kubeconfig;
+mod place;
+mod plugin;
+mod policy;
 mod serve;
 mod status;
 

@@ -96,7 +96,7 @@ fn cluster_text(cluster: &ResourceClusterStatus, now: SystemTime) -> String {
 }
 
 /// The time from `time` to `now` in its two largest units.
-fn age(time: SystemTime, now: SystemTime) -> String {
+pub(crate) fn age(time: SystemTime, now: SystemTime) -> String {
     let s = now.duration_since(time).unwrap_or_default().as_secs();
     let units = [(s / 86_400, "d"), (s / 3600 % 24, "h"), (s / 60 % 60, "m"), (s % 60, "s")];
     let first = units.iter().position(|(count, _)| *count > 0).unwrap_or(3);

@@ -3,6 +3,7 @@ use std::error::Error;
 use std::io;
 use std::mem;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::task::spawn_blocking;
@@ -10,12 +11,14 @@ use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 use tracing::{error, info};
 
+use orrery_api::extension::Document;
+
 use crate::file::{self, Listing};
+use crate::registry::Wanted;
 use crate::set::FileSet;
-use crate::{FileError, Metrics, Policies};
+use crate::{FileError, Metrics, Policies, Registry};
 
 /// The directory of `--extensions`, as it was read last.
-#[derive(Debug)]
 pub struct Extensions {
     directory: PathBuf,
     /// What was there at the last look.
@@ -26,6 +29,7 @@ pub struct Extensions {
     is_unreadable: bool,
     files: FileSet,
     policies: Policies,
+    registry: Registry,
     metrics: Metrics,
 }
 
@@ -59,19 +63,19 @@ const LOOK: Duration = Duration::from_millis(500);
 // === impl Extensions ===
 
 impl Extensions {
-    /// Reads `directory`, all of whose files must be right.
+    /// Reads `directory`, all of whose documents must be right. Its components are loaded by [`Self::follow`].
     ///
     /// # Errors
-    /// The first that is not, with the line.
-    pub fn open(directory: &Path, metrics: Metrics) -> Result<Self, OpenError> {
+    /// The first document that is not right, with the line.
+    pub fn open(directory: &Path, registry: Registry, metrics: Metrics) -> Result<Self, OpenError> {
         let fail = |source| OpenError::Directory { directory: directory.to_owned(), source };
         let listing = file::list(directory).map_err(fail)?;
         let mut files = FileSet::default();
         for path in listing.keys() {
-            files.say(path, Ok(file::read(path).map_err(|source| OpenError::File { file: path.clone(), source })?));
+            files.say(path, file::read(path));
         }
         files.settle();
-        if let Some((file, source)) = files.take_refused() {
+        if let Some((file, source)) = files.take_refused_document() {
             return Err(OpenError::File { file, source });
         }
         let extensions = Self {
@@ -80,10 +84,13 @@ impl Extensions {
             read: listing,
             is_unreadable: false,
             files,
-            policies: Policies::none(),
+            policies: Policies::asking(registry.clone()),
+            registry,
             metrics,
         };
-        extensions.publish();
+        let all = extensions.read.keys().cloned().collect();
+        extensions.report(&all);
+        extensions.registry.know(&extensions.publish());
         info!(directory = %directory.display(), policies = extensions.policies.all().len(), "extensions read");
         Ok(extensions)
     }
@@ -95,6 +102,7 @@ impl Extensions {
 
     /// Follows the directory until `stop`: what is written there is used within two seconds.
     pub async fn follow(mut self, stop: CancellationToken) {
+        self.registry.offer(self.registry.wanted(&self.files));
         let mut looks = interval(LOOK);
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
@@ -103,11 +111,17 @@ impl Extensions {
                 _ = looks.tick() => {}
             }
             let looked = spawn_blocking(move || {
-                self.look();
-                self
+                let wanted = self.look();
+                (self, wanted)
             });
             match looked.await {
-                Ok(extensions) => self = extensions,
+                Ok((extensions, wanted)) => {
+                    self = extensions;
+                    if let Some(wanted) = wanted {
+                        self.registry.know(&wanted);
+                        self.registry.offer(wanted);
+                    }
+                }
                 Err(error) => {
                     error!(%error, "extensions are no longer followed: restart the host to have changes of them");
                     return;
@@ -116,22 +130,27 @@ impl Extensions {
         }
     }
 
-    fn look(&mut self) {
+    /// What the files ask for now, if one of them changed.
+    fn look(&mut self) -> Option<Wanted> {
         let listing = match file::list(&self.directory) {
             Ok(listing) => listing,
-            Err(error) => return self.cannot_be_read(&error),
+            Err(error) => {
+                self.cannot_be_read(&error);
+                return None;
+            }
         };
         self.is_unreadable = false;
         let before = mem::replace(&mut self.seen, listing);
         let (now, read) = (&self.seen, &self.read);
         let has_settled = |path: &&PathBuf| now.get(*path) == before.get(*path) && now.get(*path) != read.get(*path);
         let changed: BTreeSet<PathBuf> = now.keys().chain(read.keys()).filter(has_settled).cloned().collect();
-        if !changed.is_empty() {
-            changed.iter().for_each(|path| self.take(path));
-            self.files.settle();
-            self.report(&changed);
-            self.publish();
+        if changed.is_empty() {
+            return None;
         }
+        changed.iter().for_each(|path| self.take(path));
+        self.files.settle();
+        self.report(&changed);
+        Some(self.publish())
     }
 
     fn take(&mut self, path: &Path) {
@@ -160,10 +179,17 @@ impl Extensions {
         }
     }
 
-    fn publish(&self) {
-        let (used, refused) = (self.files.used(), self.files.refused().count());
-        self.metrics.in_use(self.files.len() - refused, refused, used.len());
-        self.policies.set(used);
+    /// Uses the policies, and says which extensions the files ask for.
+    fn publish(&self) -> Wanted {
+        let policy = |document: &Arc<Document>| match &**document {
+            Document::Placement(policy) => Some(Arc::new(policy.clone())),
+            Document::Plugin(_) | Document::Cel(_) => None,
+        };
+        let policies: Vec<_> = self.files.documents().filter_map(policy).collect();
+        let refused = self.files.refused().count();
+        self.metrics.in_use(self.files.len() - refused, refused, policies.len());
+        self.policies.set(policies);
+        self.registry.wanted(&self.files)
     }
 
     /// Nothing changes; said once.

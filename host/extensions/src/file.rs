@@ -6,16 +6,27 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use orrery_api::YamlError;
-use orrery_api::placement::Policy;
+use orrery_api::extension::Document;
 
-/// Largest file that is read, in bytes.
+use crate::runtime::{Code, CodeError};
+
+/// Largest file of documents that is read, in bytes.
 pub(crate) const BYTES_MAX: u64 = 1 << 20;
+
+/// Largest component that is read, in bytes.
+const COMPONENT_BYTES_MAX: u64 = 32 << 20;
 
 /// Most files that a directory may have.
 const FILES_MAX: usize = 1000;
 
 /// What a file says.
-pub(crate) type Content = Vec<Arc<Policy>>;
+#[derive(Clone, Debug)]
+pub(crate) enum Content {
+    /// Documents, each with another kind or name.
+    Documents(Vec<Arc<Document>>),
+    /// A component.
+    Component(Box<Code>),
+}
 
 /// Files of a directory, with what tells one content from another.
 pub(crate) type Listing = BTreeMap<PathBuf, Stamp>;
@@ -42,17 +53,20 @@ pub enum FileError {
     /// It is not what it should be.
     #[error(transparent)]
     Yaml(#[from] YamlError),
-    /// It has a policy that another file has.
-    #[error("{policy} stands in {} already; give one of the two another name, or delete it", other.display())]
+    /// It is no component.
+    #[error(transparent)]
+    Code(#[from] CodeError),
+    /// It has a document that another file has.
+    #[error("{document} stands in {} already; give one of the two another name, or delete it", other.display())]
     Taken {
-        /// The policy.
-        policy: String,
+        /// The document.
+        document: String,
         /// The other file.
         other: PathBuf,
     },
 }
 
-/// The files of `directory` that are extensions: `*.yaml` and `*.yml`, but none whose name begins with a dot.
+/// The files of `directory` that are extensions: `*.yaml`, `*.yml` and `*.wasm`, but none whose name begins with a dot.
 pub(crate) fn list(directory: &Path) -> io::Result<Listing> {
     let mut listing = Listing::new();
     for entry in fs::read_dir(directory)? {
@@ -76,13 +90,40 @@ pub(crate) fn list(directory: &Path) -> io::Result<Listing> {
 
 /// What the file at `path` says.
 pub(crate) fn read(path: &Path) -> Result<Content, FileError> {
-    let mut text = String::new();
     let file = File::open(path).map_err(FileError::Read)?;
+    if is_component(path) {
+        let mut bytes = Vec::new();
+        file.take(COMPONENT_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(FileError::Read)?;
+        return Ok(Content::Component(Box::new(Code::read(&bytes)?)));
+    }
+    let mut text = String::new();
     file.take(BYTES_MAX + 1).read_to_string(&mut text).map_err(FileError::Read)?;
     if text.len() as u64 > BYTES_MAX {
         return Err(FileError::Large);
     }
-    Ok(Policy::parse(&text)?.into_iter().map(Arc::new).collect())
+    Ok(Content::Documents(Document::parse(&text)?.into_iter().map(Arc::new).collect()))
+}
+
+fn is_component(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "wasm")
+}
+
+// === impl Content ===
+
+impl Content {
+    /// Its documents; a component has none.
+    pub(crate) fn documents(&self) -> &[Arc<Document>] {
+        match self {
+            Self::Documents(documents) => documents,
+            Self::Component(_) => &[],
+        }
+    }
+}
+
+impl Default for Content {
+    fn default() -> Self {
+        Self::Documents(Vec::new())
+    }
 }
 
 // === impl Stamp ===
@@ -100,7 +141,7 @@ impl Stamp {
 
 fn is_extension(path: &Path) -> bool {
     let is_hidden = path.file_name().is_none_or(|name| name.as_encoded_bytes().starts_with(b"."));
-    !is_hidden && path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml")
+    !is_hidden && path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml" || ending == "wasm")
 }
 
 #[cfg(test)]
@@ -110,7 +151,7 @@ mod tests {
     #[test]
     fn yaml_files_are_listed_and_others_are_not() {
         let dir = tempfile::tempdir().unwrap();
-        for name in ["a.yaml", "b.yml", ".c.yaml", "d.json", "e.yaml~", "yaml"] {
+        for name in ["a.yaml", "b.yml", ".c.yaml", "d.json", "e.yaml~", "yaml", "i.wasm"] {
             fs::write(dir.path().join(name), "").unwrap();
         }
         fs::create_dir(dir.path().join("f.yaml")).unwrap();
@@ -118,7 +159,7 @@ mod tests {
         std::os::unix::fs::symlink("d.json", dir.path().join("h.yaml")).unwrap();
         let listing = list(dir.path()).unwrap();
         let names: Vec<_> = listing.keys().map(|path| path.file_name().unwrap().to_str().unwrap()).collect();
-        assert_eq!(names, ["a.yaml", "b.yml", "h.yaml"]);
+        assert_eq!(names, ["a.yaml", "b.yml", "h.yaml", "i.wasm"]);
     }
 
     #[test]
@@ -139,7 +180,7 @@ mod tests {
         let path = dir.path().join("a.yaml");
         let comment = |bytes: u64| format!("#{}", " ".repeat(usize::try_from(bytes).unwrap() - 1));
         fs::write(&path, comment(BYTES_MAX)).unwrap();
-        assert!(read(&path).unwrap().is_empty());
+        assert!(read(&path).unwrap().documents().is_empty());
         fs::write(&path, comment(BYTES_MAX + 1)).unwrap();
         assert!(matches!(read(&path), Err(FileError::Large)));
         fs::write(&path, [0xff, 0xfe]).unwrap();

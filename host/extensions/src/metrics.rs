@@ -1,8 +1,11 @@
+use orrery_api::extension::{ExtensionKind, ExtensionName};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
+
+use crate::CallError;
 
 /// What the extensions count.
 #[derive(Clone, Debug, Default)]
@@ -10,11 +13,34 @@ pub struct Metrics {
     files: Family<FileLabel, Gauge>,
     policies: Gauge,
     failures: Counter,
+    generations: Family<ExtensionLabel, Gauge>,
+    refusals: Family<StepLabel, Counter>,
+    calls: Family<CallLabel, Counter>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct FileLabel {
     state: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct ExtensionLabel {
+    kind: &'static str,
+    name: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct StepLabel {
+    kind: &'static str,
+    name: String,
+    step: &'static str,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct CallLabel {
+    kind: &'static str,
+    name: String,
+    outcome: &'static str,
 }
 
 // === impl Metrics ===
@@ -34,6 +60,41 @@ impl Metrics {
             "Times that a file was refused, or the directory could not be read",
             self.failures.clone(),
         );
+        extensions.register(
+            "generation",
+            "Generation of each extension that serves; 0 while none does",
+            self.generations.clone(),
+        );
+        extensions.register(
+            "refusals",
+            "Revisions of an extension that do not serve, by the step that failed",
+            self.refusals.clone(),
+        );
+        extensions.register("calls", "Calls of an extension, by how they ended", self.calls.clone());
+    }
+
+    /// These are the extensions that there are.
+    pub(crate) fn extensions<'n>(&self, names: impl Iterator<Item = &'n ExtensionName>) {
+        let known: Vec<_> = names.map(label).collect();
+        for label in &known {
+            drop(self.generations.get_or_create(label));
+        }
+    }
+
+    /// Generation `number` serves; 0 for none.
+    pub(crate) fn serves(&self, name: &ExtensionName, number: u64) {
+        self.generations.get_or_create(&label(name)).set(i64::try_from(number).unwrap_or(i64::MAX));
+    }
+
+    pub(crate) fn refused(&self, name: &ExtensionName, step: &'static str) {
+        let ExtensionLabel { kind, name } = label(name);
+        self.refusals.get_or_create(&StepLabel { kind, name, step }).inc();
+    }
+
+    pub(crate) fn called(&self, name: &ExtensionName, error: Option<&CallError>) {
+        let ExtensionLabel { kind, name } = label(name);
+        let outcome = error.map_or("answered", CallError::outcome);
+        self.calls.get_or_create(&CallLabel { kind, name, outcome }).inc();
     }
 
     pub(crate) fn in_use(&self, files: usize, refused: usize, policies: usize) {
@@ -48,4 +109,12 @@ impl Metrics {
     pub(crate) fn failed(&self) {
         self.failures.inc();
     }
+}
+
+fn label(name: &ExtensionName) -> ExtensionLabel {
+    let kind = match name.kind {
+        ExtensionKind::Plugin => "Plugin",
+        ExtensionKind::CelPolicy => "CelPolicy",
+    };
+    ExtensionLabel { kind, name: name.name.clone() }
 }

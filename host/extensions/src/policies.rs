@@ -1,10 +1,16 @@
 use std::sync::{Arc, PoisonError, RwLock};
 
-use orrery_api::placement::{Policy, Unit};
+use orrery_api::placement::{ExtendedStage, PlacementStage, Policy, Unit};
 
-/// The placement policies of now. A cheap handle: clones are the same set.
-#[derive(Clone, Debug, Default)]
-pub struct Policies(Arc<RwLock<Arc<[Arc<Policy>]>>>);
+use crate::Registry;
+use crate::stage::Extended;
+
+/// The placement policies of now, and the extensions that they ask. A cheap handle: clones are the same set.
+#[derive(Clone, Default)]
+pub struct Policies {
+    policies: Arc<RwLock<Arc<[Arc<Policy>]>>>,
+    registry: Option<Registry>,
+}
 
 // === impl Policies ===
 
@@ -14,19 +20,35 @@ impl Policies {
         Self::default()
     }
 
+    /// No policies yet; those that come may ask the extensions of `registry`.
+    pub(crate) fn asking(registry: Registry) -> Self {
+        Self { policies: Arc::default(), registry: Some(registry) }
+    }
+
+    /// The extensions that policies may ask; `None` where none can be loaded.
+    pub fn registry(&self) -> Option<&Registry> {
+        self.registry.as_ref()
+    }
+
+    /// What judges for a stage that an extension answers.
+    pub fn stage(&self, stage: &ExtendedStage) -> Box<dyn PlacementStage> {
+        let slot = self.registry.as_ref().and_then(|registry| registry.slot(&stage.by));
+        Box::new(Extended::new(stage, slot))
+    }
+
     /// The policy that `unit` is placed by: of its namespace before those for all, and by name where several are for it.
     pub fn for_unit(&self, unit: &Unit) -> Option<Arc<Policy>> {
         self.all().iter().find(|policy| policy.selects(unit)).cloned()
     }
 
     pub(crate) fn all(&self) -> Arc<[Arc<Policy>]> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.policies.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Makes these the policies, in one step.
     pub(crate) fn set(&self, mut policies: Vec<Arc<Policy>>) {
         policies.sort_by(|a, b| (a.namespace.is_none(), &a.name).cmp(&(b.namespace.is_none(), &b.name)));
-        *self.0.write().unwrap_or_else(PoisonError::into_inner) = policies.into();
+        *self.policies.write().unwrap_or_else(PoisonError::into_inner) = policies.into();
     }
 }
 

@@ -3,12 +3,12 @@ use std::collections::btree_map::Entry;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use orrery_api::placement::Policy;
+use orrery_api::extension::Document;
 
 use crate::FileError;
 use crate::file::Content;
 
-/// The files of a directory: what each says now, and what of it is used. No two of them use one policy's name.
+/// The files of a directory: what each says now, and what of it is used. No two of them use one document's name.
 #[derive(Debug, Default)]
 pub(crate) struct FileSet(BTreeMap<PathBuf, File>);
 
@@ -57,9 +57,14 @@ impl FileSet {
         }
     }
 
-    /// What is used, of all files.
-    pub(crate) fn used(&self) -> Vec<Arc<Policy>> {
-        self.0.values().flat_map(|file| &file.used).cloned().collect()
+    /// What is used, by file.
+    pub(crate) fn used(&self) -> impl Iterator<Item = (&Path, &Content)> {
+        self.0.iter().map(|(path, file)| (path.as_path(), &file.used))
+    }
+
+    /// All documents that are used.
+    pub(crate) fn documents(&self) -> impl Iterator<Item = &Arc<Document>> {
+        self.used().flat_map(|(_, content)| content.documents())
     }
 
     /// How many files there are.
@@ -72,39 +77,41 @@ impl FileSet {
         self.0.iter().filter_map(|(path, file)| Some((path.as_path(), file.refused.as_ref()?)))
     }
 
-    /// The first of [`Self::refused`], with its reason given away.
-    pub(crate) fn take_refused(&mut self) -> Option<(PathBuf, FileError)> {
-        self.0.iter_mut().find_map(|(path, file)| Some((path.clone(), file.refused.take()?)))
+    /// The first of [`Self::refused`] that is no component, with its reason given away.
+    pub(crate) fn take_refused_document(&mut self) -> Option<(PathBuf, FileError)> {
+        let is_document = |(_, file): &(&PathBuf, &mut File)| !matches!(file.refused, Some(FileError::Code(_)));
+        self.0.iter_mut().filter(is_document).find_map(|(path, file)| Some((path.clone(), file.refused.take()?)))
     }
 
     /// The first that would take a name that another has, if those of `keeping` keep what they use.
     fn clash(&self, keeping: &BTreeMap<PathBuf, FileError>) -> Option<(PathBuf, FileError)> {
-        let mut taken: BTreeMap<(&Option<String>, &str), &Path> = BTreeMap::new();
+        let mut taken: BTreeMap<String, &Path> = BTreeMap::new();
         for (path, file) in &self.0 {
             let next = file.said.as_ref().filter(|_| !keeping.contains_key(path)).unwrap_or(&file.used);
-            for policy in next {
-                match taken.entry((&policy.namespace, &policy.name)) {
+            for document in next.documents() {
+                match taken.entry(document.to_string()) {
                     Entry::Vacant(entry) => drop(entry.insert(path)),
-                    Entry::Occupied(entry) => return Some(self.newcomer(policy, entry.get(), path)),
+                    Entry::Occupied(entry) => return Some(self.newcomer(document, entry.get(), path)),
                 }
             }
         }
         None
     }
 
-    /// Which of two files has to wait for `policy`: the one that did not use it before; the later of two that did not.
-    fn newcomer(&self, policy: &Policy, first: &Path, second: &Path) -> (PathBuf, FileError) {
-        let is_used = self.0.get(second).is_some_and(|file| file.uses(policy));
+    /// Which of two files has to wait for `document`: the one that did not use it before; the later of two that did not.
+    fn newcomer(&self, document: &Document, first: &Path, second: &Path) -> (PathBuf, FileError) {
+        let document = document.to_string();
+        let is_used = self.0.get(second).is_some_and(|file| file.uses(&document));
         let (path, other) = if is_used { (first, second) } else { (second, first) };
-        (path.to_owned(), FileError::Taken { policy: policy.to_string(), other: other.to_owned() })
+        (path.to_owned(), FileError::Taken { document, other: other.to_owned() })
     }
 }
 
 // === impl File ===
 
 impl File {
-    fn uses(&self, policy: &Policy) -> bool {
-        self.used.iter().any(|used| (&used.namespace, &used.name) == (&policy.namespace, &policy.name))
+    fn uses(&self, document: &str) -> bool {
+        self.used.documents().iter().any(|used| used.to_string() == document)
     }
 }
 
@@ -120,12 +127,13 @@ mod tests {
                  spec: {{stages: [{{stage: taints}}]}}\n"
             )
         };
-        let policies = Policy::parse(&names.iter().map(text).collect::<String>()).unwrap();
-        policies.into_iter().map(Arc::new).collect()
+        let documents = Document::parse(&names.iter().map(text).collect::<String>()).unwrap();
+        Content::Documents(documents.into_iter().map(Arc::new).collect())
     }
 
     fn used(set: &FileSet) -> String {
-        set.used().iter().map(|policy| policy.name.as_str()).collect::<Vec<_>>().join(" ")
+        let name = |document: &Arc<Document>| document.to_string().replace("ClusterPlacementPolicy ", "");
+        set.documents().map(name).collect::<Vec<_>>().join(" ")
     }
 
     /// What is used once these files say this, and which are refused.

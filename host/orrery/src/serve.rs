@@ -1,6 +1,6 @@
 //! `orrery serve`: the wiring, in the order of the picture in ARCHITECTURE.md.
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
@@ -9,7 +9,7 @@ use orrery_api::config::ByteSize;
 use orrery_auth::{CertificateSettings, Certificates, ServingFiles};
 use orrery_cache::Budget;
 use orrery_cli::{Contexts, Environment, ServeArgs, Settings};
-use orrery_extensions::{Extensions, Policies};
+use orrery_extensions::{Extensions, Policies, Registry};
 use orrery_fleet::{Fleet, FleetSettings, MemberFlags, MemberSpec};
 use orrery_rest::Front;
 use orrery_sequencer::{Sequencer, WallClock};
@@ -28,10 +28,11 @@ pub(crate) async fn serve(args: ServeArgs) -> anyhow::Result<()> {
     logs::begin(&settings)?;
     files::raise_limit();
     let (metrics, registry) = Metrics::registered();
-    let open = |directory: &PathBuf| Extensions::open(directory, metrics.extensions.clone());
-    let extensions = settings.extensions.as_ref().map(open).transpose()?;
     let lock = Arc::new(DirLock::take(&settings.data).context("cannot use the data directory")?);
     let store = Store::open(&settings.store, lock, &metrics.stores).await?;
+
+    let extensions =
+        settings.extensions.as_ref().map(|directory| extensions(directory, &settings, &metrics)).transpose()?;
 
     let (stop, end) = (CancellationToken::new(), CancellationToken::new());
     let members = members(&settings)?;
@@ -81,6 +82,14 @@ pub(crate) async fn serve(args: ServeArgs) -> anyhow::Result<()> {
     store.release().await;
     info!("drained");
     taken_over
+}
+
+/// The extensions in `directory`; what is compiled of them stays in the data directory.
+fn extensions(directory: &Path, settings: &Settings, metrics: &Metrics) -> anyhow::Result<Extensions> {
+    let kept = settings.data.join("extensions");
+    let registry = Registry::start(Some(&kept), metrics.extensions.clone());
+    let registry = registry.map_err(|error| anyhow::anyhow!("this machine cannot run WebAssembly: {error:#}"))?;
+    Ok(Extensions::open(directory, registry, metrics.extensions.clone())?)
 }
 
 /// The members that flags, environment and file name now.

@@ -2,7 +2,7 @@ use std::fmt;
 
 use orrery_api::ClusterName;
 use orrery_api::placement::{
-    Candidate, FailurePolicy, PlacementRequest, PlacementStage, Reason, StageFailure, Unit, Verdict,
+    Candidate, FailurePolicy, PlacementRequest, PlacementStage, Reason, Score, StageFailure, Unit, Verdict,
 };
 
 use crate::Pipeline;
@@ -28,6 +28,8 @@ pub struct Judged {
     pub cluster: ClusterName,
     /// What was found.
     pub outcome: Outcome,
+    /// What each stage that kept it gave it, in order.
+    pub given: Vec<(String, Score)>,
 }
 
 /// What was found of a cluster.
@@ -51,13 +53,15 @@ pub struct Dropped {
     pub reason: Reason,
 }
 
-/// A stage that could not judge.
+/// A stage that could not judge, and what its failure policy put in its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skipped {
     /// The stage.
     pub stage: String,
     /// Why.
     pub failure: StageFailure,
+    /// What became of it.
+    pub instead: FailurePolicy,
 }
 
 /// Why a unit goes nowhere.
@@ -80,32 +84,40 @@ pub enum PlacementError {
     },
 }
 
-/// The cluster of `fleet`, which is in fleet order, that `unit` goes to. Every stage judges the clusters that those before
+/// The cluster of `fleet`, which is in fleet order, that `unit` goes to at `now_ms` (since 1970). Every stage judges the clusters that those before
 /// it left; what they give is added up.
 ///
 /// # Errors
 /// No cluster is left, or a stage that has to judge could not.
-pub fn decide(unit: &Unit, fleet: &[Candidate], pipeline: &Pipeline) -> Result<Decision, PlacementError> {
+pub async fn decide(
+    unit: &Unit,
+    fleet: &[Candidate],
+    pipeline: &Pipeline,
+    now_ms: u64,
+) -> Result<Decision, PlacementError> {
     let mut clusters: Vec<Judged> = fleet.iter().map(at_first).collect();
     let mut left: Vec<usize> = (0..fleet.len()).filter(|at| fleet[*at].unfit.is_none()).collect();
     let mut skipped = Vec::new();
-    for (stage, failure_policy) in pipeline.stages() {
+    for step in pipeline.steps() {
         if left.is_empty() {
             break;
         }
         let candidates: Vec<Candidate> = left.iter().map(|at| fleet[*at].clone()).collect();
-        let verdicts = match (judged(stage, &PlacementRequest::new(unit, &candidates)), failure_policy) {
-            (Ok(verdicts), _) => verdicts,
-            (Err(failure), FailurePolicy::Skip) => {
-                skipped.push(Skipped { stage: stage.name().to_owned(), failure });
-                continue;
-            }
-            (Err(source), FailurePolicy::Reject) => {
-                return Err(PlacementError::Failed { stage: stage.name().to_owned(), source });
+        let scores: Vec<u32> = left.iter().filter_map(|at| clusters[*at].score()).collect();
+        let request = PlacementRequest::new(unit, fleet, (&candidates, &scores), now_ms);
+        let name = step.stage.name();
+        let verdicts = match judged(&*step.stage, &request).await {
+            Ok(verdicts) => verdicts,
+            Err(failure) => {
+                let Some(verdicts) = step.instead(&request).await else {
+                    return Err(PlacementError::Failed { stage: name.to_owned(), source: failure });
+                };
+                skipped.push(Skipped { stage: name.to_owned(), failure, instead: step.on_failure.policy() });
+                verdicts
             }
         };
         for (at, verdict) in left.iter().zip(verdicts) {
-            clusters[*at].take(stage.name(), verdict);
+            clusters[*at].take(name, verdict);
         }
         left.retain(|at| clusters[*at].score().is_some());
     }
@@ -120,14 +132,21 @@ fn at_first(candidate: &Candidate) -> Judged {
         Some(reason) => Outcome::Dropped(Dropped { stage: FLEET.to_owned(), reason: reason.clone() }),
         None => Outcome::Stays { score: 0 },
     };
-    Judged { cluster: candidate.name.clone(), outcome }
+    Judged { cluster: candidate.name.clone(), outcome, given: Vec::new() }
 }
 
 /// A stage that says more or less than was asked has failed.
-fn judged(stage: &dyn PlacementStage, request: &PlacementRequest<'_>) -> Result<Vec<Verdict>, StageFailure> {
-    let verdicts = stage.judge(request)?;
+pub(crate) async fn judged(
+    stage: &dyn PlacementStage,
+    request: &PlacementRequest<'_>,
+) -> Result<Vec<Verdict>, StageFailure> {
+    let verdicts = stage.judge(request).await?;
     let (got, asked) = (verdicts.len(), request.candidates.len());
-    if got == asked { Ok(verdicts) } else { Err(StageFailure(format!("it gave {got} verdicts on {asked} clusters"))) }
+    if got == asked {
+        Ok(verdicts)
+    } else {
+        Err(StageFailure::new(format!("it gave {got} verdicts on {asked} clusters")))
+    }
 }
 
 /// The first of those with the most.
@@ -168,7 +187,10 @@ impl Judged {
 
     fn take(&mut self, stage: &str, verdict: Verdict) {
         match (&mut self.outcome, verdict) {
-            (Outcome::Stays { score }, Verdict::Stays(more)) => *score += u32::from(more.value()),
+            (Outcome::Stays { score }, Verdict::Stays(more)) => {
+                *score += u32::from(more.value());
+                self.given.push((stage.to_owned(), more));
+            }
             (outcome @ Outcome::Stays { .. }, Verdict::Dropped(reason)) => {
                 *outcome = Outcome::Dropped(Dropped { stage: stage.to_owned(), reason });
             }

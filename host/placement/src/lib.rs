@@ -6,4 +6,4 @@ mod pipeline;
 mod stages;
 
 pub use decision::{Decision, Dropped, FLEET, Judged, Outcome, PlacementError, Skipped, decide};
-pub use pipeline::Pipeline;
+pub use pipeline::{Pipeline, Step};

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use futures::executor::block_on;
 use orrery_api::placement::{
     Candidate, ClusterAttributes, FailurePolicy, Free, FreeCapacity, Label, Policy, Reason, Selector, Spread, Stage,
     StageKind, Taint, TaintEffect, Unit,
 };
 use orrery_api::{ClusterName, Gvr};
-use orrery_placement::{Decision, Outcome, Pipeline, PlacementError, decide};
+use orrery_placement::{Decision, Outcome, Pipeline, PlacementError};
 use proptest::prelude::*;
 use proptest::sample::{select, subsequence};
 use serde_json::json;
@@ -39,11 +40,11 @@ fn fleet() -> impl Strategy<Value = Vec<Candidate>> {
     let one = (attributes(), free(), prop::option::of(0..4u64), prop::bool::weighted(0.2));
     prop::collection::vec(one, 0..7).prop_map(|fleet| {
         let named = fleet.into_iter().enumerate().map(|(at, (attributes, free, objects, is_away))| Candidate {
-            name: ClusterName::new(&format!("c{at}")).unwrap(),
             attributes: Arc::new(attributes),
             free,
             objects,
             unfit: is_away.then(|| Reason::new("ClusterAway", "it is away")),
+            ..Candidate::named(ClusterName::new(&format!("c{at}")).unwrap())
         });
         named.collect()
     })
@@ -74,8 +75,14 @@ fn pipeline() -> impl Strategy<Value = Pipeline> {
     let failure_policy = select(vec![FailurePolicy::Reject, FailurePolicy::Skip]);
     (subsequence(kinds, 0..=4).prop_shuffle(), failure_policy).prop_map(|(kinds, failure_policy)| {
         let stages = kinds.into_iter().map(|kind| Stage { kind, failure_policy }).collect();
-        Pipeline::of(&Policy { namespace: None, name: "p".into(), selector: Selector::default(), stages })
+        Pipeline::of(&Policy { namespace: None, name: "p".into(), selector: Selector::default(), stages }, |stage| {
+            panic!("no extension is asked: {stage}")
+        })
     })
+}
+
+fn decide(unit: &Unit, fleet: &[Candidate], pipeline: &Pipeline) -> Result<Decision, PlacementError> {
+    block_on(orrery_placement::decide(unit, fleet, pipeline, 0))
 }
 
 /// What was found of each cluster, in no order; `None` where a stage failed.

@@ -2,22 +2,18 @@
 
 use std::sync::Arc;
 
+use async_trait::async_trait;
+use futures::executor::block_on;
 use orrery_api::placement::{
-    Candidate, FailurePolicy, Free, PlacementRequest, PlacementStage, Policy, Reason, Score, StageFailure, Unit,
-    Verdict,
+    Candidate, FailurePolicy, Free, PlacementRequest, PlacementStage, Policy, Reason, Score, StageFailure, StageKind,
+    Unit, Verdict,
 };
 use orrery_api::{ClusterName, Gvr};
-use orrery_placement::{Decision, FLEET, Outcome, Pipeline, PlacementError, decide};
+use orrery_placement::{Decision, FLEET, Outcome, Pipeline, PlacementError, Step};
 use serde_json::{Value, json};
 
 fn cluster(name: &str) -> Candidate {
-    Candidate {
-        name: ClusterName::new(name).unwrap(),
-        attributes: Arc::default(),
-        free: Free::default(),
-        objects: None,
-        unfit: None,
-    }
+    Candidate::named(ClusterName::new(name).unwrap())
 }
 
 fn labelled(name: &str, region: &str) -> Candidate {
@@ -56,7 +52,11 @@ fn pipeline(stages: &str) -> Pipeline {
     let yaml = format!(
         "apiVersion: orrery.dev/v1alpha1\nkind: ClusterPlacementPolicy\nmetadata: {{name: a}}\nspec: {{stages: {stages}}}"
     );
-    Pipeline::of(&Policy::parse(&yaml).unwrap()[0])
+    Pipeline::of(&Policy::parse(&yaml).unwrap()[0], |stage| panic!("no extension is asked: {stage}"))
+}
+
+fn decide(unit: &Unit, fleet: &[Candidate], pipeline: &Pipeline) -> Result<Decision, PlacementError> {
+    block_on(orrery_placement::decide(unit, fleet, pipeline, 0))
 }
 
 fn by_default(unit: &Unit, fleet: &[Candidate]) -> String {
@@ -172,18 +172,19 @@ fn a_cluster_that_is_out_beforehand_stays_out() {
 #[derive(Debug)]
 struct Told(Result<Vec<Verdict>, StageFailure>);
 
+#[async_trait]
 impl PlacementStage for Told {
     fn name(&self) -> &'static str {
         "told"
     }
 
-    fn judge(&self, _: &PlacementRequest<'_>) -> Result<Vec<Verdict>, StageFailure> {
+    async fn judge(&self, _: &PlacementRequest<'_>) -> Result<Vec<Verdict>, StageFailure> {
         self.0.clone()
     }
 }
 
 fn told(answer: Result<Vec<Verdict>, StageFailure>, failure_policy: FailurePolicy) -> Result<Decision, PlacementError> {
-    let pipeline = Pipeline::new(vec![(Box::new(Told(answer)), failure_policy)]);
+    let pipeline = Pipeline::new(vec![Step::new(Box::new(Told(answer)), &StageKind::Taints, failure_policy)]);
     decide(&config_map(), &[cluster("east"), cluster("west")], &pipeline)
 }
 
@@ -191,12 +192,12 @@ fn told(answer: Result<Vec<Verdict>, StageFailure>, failure_policy: FailurePolic
 fn a_stage_that_fails_or_miscounts_fails_the_decision_or_is_skipped() {
     let stays = Verdict::Stays(Score::MAX);
     let failures = [
-        (Err(StageFailure("out of fuel".into())), "out of fuel"),
+        (Err(StageFailure::new("out of fuel")), "out of fuel"),
         (Ok(vec![stays.clone()]), "it gave 1 verdicts on 2 clusters"),
         (Ok(vec![stays.clone(), stays.clone(), stays]), "it gave 3 verdicts on 2 clusters"),
     ];
     for (answer, wanted) in failures {
-        let failure = StageFailure(wanted.to_owned());
+        let failure = StageFailure::new(wanted);
         let error = told(answer.clone(), FailurePolicy::Reject).unwrap_err();
         assert_eq!(error, PlacementError::Failed { stage: "told".into(), source: failure.clone() });
         let decision = told(answer, FailurePolicy::Skip).unwrap();
@@ -211,5 +212,8 @@ fn requests_that_are_no_quantity_are_left_to_the_cluster_unless_a_policy_says_ot
     let decision = decide(&odd, &fleet, &Pipeline::default()).unwrap();
     assert_eq!((decision.cluster.as_str(), decision.skipped[0].stage.as_str()), ("east", "freeCapacity"));
     let error = decide(&odd, &fleet, &pipeline("[{stage: freeCapacity}]")).unwrap_err();
-    assert!(matches!(&error, PlacementError::Failed { source, .. } if source.0.contains("\"lots\"")), "{error:?}");
+    assert!(
+        matches!(&error, PlacementError::Failed { source, .. } if source.message.contains("\"lots\"")),
+        "{error:?}"
+    );
 }

@@ -6,6 +6,7 @@ mod openapi;
 mod own;
 mod paths;
 mod resource;
+mod scores;
 mod tracked;
 
 use std::sync::Arc;
@@ -24,6 +25,7 @@ use admission::Admission;
 pub(crate) use admission::Place;
 use openapi::Indexes;
 use resource::{Capacity, Printers, Selectable};
+use scores::Scores;
 
 /// All that the front serves from.
 #[derive(Clone)]
@@ -55,6 +57,7 @@ pub(crate) struct Service {
     selectable: Selectable,
     indexes: Indexes,
     capacity: Capacity,
+    scores: Scores,
     shutdown: CancellationToken,
 }
 
@@ -63,8 +66,9 @@ pub(crate) struct Service {
 impl Service {
     pub(crate) fn new(front: Front, address: String, shutdown: CancellationToken) -> Self {
         let admission = Admission::new(&front.settings, &front.metrics);
-        let (discovered, printers, selectable, indexes, capacity) = Default::default();
-        Self { front, address, admission, discovered, printers, selectable, indexes, capacity, shutdown }
+        let (discovered, printers, selectable, indexes) = Default::default();
+        let (capacity, scores) = Default::default();
+        Self { front, address, admission, discovered, printers, selectable, indexes, capacity, scores, shutdown }
     }
 
     pub(crate) fn settings(&self) -> &Settings {

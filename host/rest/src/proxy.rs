@@ -44,6 +44,8 @@ pub(crate) async fn forward(
     shutdown: &CancellationToken,
 ) -> Result<Response<Body>, Status> {
     let upgrades = wants_upgrade(&request);
+    // A command that runs in a pod is asked for with GET too.
+    let changes = upgrades || !request.method().is_safe();
     let (mut parts, body) = request.into_parts();
     let client = parts.extensions.remove::<hyper::upgrade::OnUpgrade>();
     let place = parts.extensions.remove::<Place>();
@@ -54,10 +56,10 @@ pub(crate) async fn forward(
     *forwarded.uri_mut() = uri;
     *forwarded.headers_mut() = own_headers(parts.headers, upgrades);
     if !upgrades {
-        let response = member.send(forwarded).await.map_err(|error| unanswered(&error))?;
+        let response = member.send(forwarded).await.map_err(|error| unanswered(&error, changes))?;
         return Ok(own_answer(response, mount));
     }
-    match (member.upgrade(forwarded).await.map_err(|error| unanswered(&error))?, client) {
+    match (member.upgrade(forwarded).await.map_err(|error| unanswered(&error, changes))?, client) {
         (Upgrade::Switched { response, io }, Some(client)) => {
             let shutdown = shutdown.clone();
             tokio::spawn(async move {
@@ -81,8 +83,12 @@ pub(crate) fn no_such_member(fleet: &Fleet, name: &str) -> Status {
     Status::nothing_here(format!("cluster {name:?} is no member of this fleet; members are: {}", names.join(", ")))
 }
 
-/// The 503 of a member that gave no answer.
-pub(crate) fn unanswered(error: &SendError) -> Status {
+/// What is said of a request that a member gave no answer to: 503, after which clients send it again, unless it `changes`
+/// something and the member may have seen it. Then it is 504: nobody knows.
+pub(crate) fn unanswered(error: &SendError, changes: bool) -> Status {
+    if changes && !error.is_unsent() {
+        return Status::timeout(format!("{error}; whether it was done is not known"));
+    }
     Status::unavailable(error.to_string(), 5)
 }
 
@@ -169,6 +175,7 @@ async fn splice(
 
 #[cfg(test)]
 mod tests {
+    use orrery_api::ClusterName;
     use tokio::io::AsyncReadExt as _;
 
     use super::*;
@@ -194,6 +201,23 @@ mod tests {
         let mut kept: Vec<_> = own_headers(sent, false).keys().map(ToString::to_string).collect();
         kept.sort();
         assert_eq!(kept, ["content-type", "user-agent"]);
+    }
+
+    #[test]
+    fn what_may_have_been_done_is_not_to_be_sent_again() {
+        let cluster = || ClusterName::new("east").unwrap();
+        let broke = |refused| SendError::Unreachable { cluster: cluster(), reason: "reset".to_owned(), refused };
+        let late = SendError::NoAnswer { cluster: cluster(), seconds: 34 };
+        for (error, changes, code, retry_after) in [
+            (&broke(true), true, 503, 5),
+            (&broke(false), true, 504, 0),
+            (&late, true, 504, 0),
+            (&broke(false), false, 503, 5),
+            (&late, false, 503, 5),
+        ] {
+            let status = unanswered(error, changes);
+            assert_eq!((status.code().as_u16(), status.retry_after_seconds()), (code, retry_after), "{error}");
+        }
     }
 
     #[test]

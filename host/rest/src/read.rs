@@ -104,7 +104,8 @@ impl Scope {
             return Err(Status::bad_request("fieldSelector metadata.name doesn't match requested name"));
         }
         let namespace = (!self.namespace.is_empty()).then(|| self.namespace.as_str().into());
-        Ok(Selection { namespace, name: self.name.as_deref().map(Arc::from), labels, fields })
+        let name = self.name.as_deref().map(Arc::from);
+        Ok(Selection { namespace, name, labels, fields, extended: None })
     }
 
     /// The key of the one object that the selection can select, where it names one.

@@ -1,7 +1,10 @@
 //! What a request asks for, as one value.
 
+use std::sync::Arc;
+
 use http::Method;
 use orrery_api::{GroupResource, Gvr};
+use orrery_auth::Identity;
 
 use crate::query::Query;
 
@@ -17,6 +20,8 @@ pub(crate) struct RequestInfo {
     pub(crate) query: Query,
     /// What the path means.
     pub(crate) target: Target,
+    /// Who asks, once that is known.
+    pub(crate) identity: Option<Arc<Identity>>,
 }
 
 /// What a path means.
@@ -115,7 +120,7 @@ impl RequestInfo {
         let query = Query::parse(uri.query().unwrap_or_default());
         let path = percent_encoding::percent_decode_str(uri.path()).decode_utf8_lossy().into_owned();
         let target = target_of(method, uri.path(), &path, &query);
-        Self { method: method.clone(), path, query, target }
+        Self { method: method.clone(), path, query, target, identity: None }
     }
 
     /// The verb for logs and metrics: of a request that is on no resource, the lower-cased method.

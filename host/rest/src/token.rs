@@ -13,6 +13,10 @@ pub(crate) struct ContinueToken {
     pub(crate) at: Option<Marker>,
     /// The last object of the page before.
     pub(crate) after: ObjectKey,
+    /// By what extensions selected the pages before ([`SelectorFilter::generation`]); 0 where none did.
+    ///
+    /// [`SelectorFilter::generation`]: orrery_api::extension::SelectorFilter::generation
+    pub(crate) selected_by: u64,
 }
 
 #[derive(serde::Serialize, serde::Deserialize)]
@@ -20,6 +24,8 @@ struct Wire {
     v: String,
     rv: i64,
     start: String,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    by: u64,
 }
 
 const VERSION: &str = "meta.k8s.io/v1";
@@ -33,7 +39,7 @@ impl ContinueToken {
         let ObjectKey { namespace: own, name } = &self.after;
         let start =
             if namespace.is_empty() && !own.is_empty() { format!("{own}/{name}\0") } else { format!("{name}\0") };
-        let wire = Wire { v: VERSION.to_owned(), rv, start };
+        let wire = Wire { v: VERSION.to_owned(), rv, start, by: self.selected_by };
         URL_SAFE_NO_PAD.encode(serde_json::to_vec(&wire).expect("texts and a number"))
     }
 
@@ -54,8 +60,13 @@ impl ContinueToken {
             Ok(number) => Some(Marker::new(number).map_err(|error| fail(&format!(": {error}")))?),
             Err(_) => None,
         };
-        Ok(Self { at, after })
+        Ok(Self { at, after, selected_by: wire.by })
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// The key that a token's start means in its list's scope. A name holds no `/` and is neither `.` nor `..`.
@@ -71,7 +82,11 @@ mod tests {
     use super::*;
 
     fn token(at: Option<u64>, namespace: &str, name: &str) -> ContinueToken {
-        ContinueToken { at: at.map(|number| Marker::new(number).unwrap()), after: ObjectKey::new(namespace, name) }
+        ContinueToken {
+            at: at.map(|number| Marker::new(number).unwrap()),
+            after: ObjectKey::new(namespace, name),
+            selected_by: 0,
+        }
     }
 
     #[test]

@@ -25,28 +25,12 @@ pub struct ForeignClient {
 impl ForeignClient {
     /// The Python client. What it logs goes to the file `log`.
     pub fn python(kubeconfig: &Path, log: &Path) -> Result<Self> {
-        let pinned = clients().join("requirements.txt");
-        let python = installed("python", &pinned, |folder| {
-            run(Command::new("python3").args(["-m", "venv"]).arg(folder))?;
-            let mut pip = Command::new(folder.join("bin/python"));
-            run(pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"]).arg(&pinned))
-        })?;
-        Self::start(Command::new(python.join("bin/python")).arg(clients().join("watch.py")).arg(kubeconfig), log)
+        Self::start(python_program("watch.py")?.arg(kubeconfig), log)
     }
 
     /// The JavaScript client. What it logs goes to the file `log`.
     pub fn javascript(kubeconfig: &Path, log: &Path) -> Result<Self> {
-        let pinned = clients().join("package-lock.json");
-        let node = installed("javascript", &pinned, |folder| {
-            for file in ["package.json", "package-lock.json"] {
-                fs::copy(clients().join(file), folder.join(file))?;
-            }
-            run(Command::new("npm").args(["ci", "--no-audit", "--no-fund", "--loglevel=error"]).current_dir(folder))
-        })?;
-        // It finds its packages above the folder in which it lies.
-        let program = node.join("watch.mjs");
-        fs::copy(clients().join("watch.mjs"), &program)?;
-        Self::start(Command::new("node").arg(program).arg(kubeconfig), log)
+        Self::start(javascript_program("watch.mjs")?.arg(kubeconfig), log)
     }
 
     /// What it holds now. An error if it has ended.
@@ -75,6 +59,36 @@ impl Drop for ForeignClient {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// The program `file` of `clients/`, to be run with the Python client.
+pub fn python_program(file: &str) -> Result<Command> {
+    let pinned = clients().join("requirements.txt");
+    let python = installed("python", &pinned, |folder| {
+        run(Command::new("python3").args(["-m", "venv"]).arg(folder))?;
+        let mut pip = Command::new(folder.join("bin/python"));
+        run(pip.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"]).arg(&pinned))
+    })?;
+    let mut command = Command::new(python.join("bin/python"));
+    command.arg(clients().join(file));
+    Ok(command)
+}
+
+/// The program `file` of `clients/`, to be run with the JavaScript client.
+pub fn javascript_program(file: &str) -> Result<Command> {
+    let pinned = clients().join("package-lock.json");
+    let node = installed("javascript", &pinned, |folder| {
+        for file in ["package.json", "package-lock.json"] {
+            fs::copy(clients().join(file), folder.join(file))?;
+        }
+        run(Command::new("npm").args(["ci", "--no-audit", "--no-fund", "--loglevel=error"]).current_dir(folder))
+    })?;
+    // It finds its packages above the folder in which it lies.
+    let program = node.join(file);
+    fs::copy(clients().join(file), &program)?;
+    let mut command = Command::new("node");
+    command.arg(program);
+    Ok(command)
 }
 
 fn clients() -> PathBuf {

@@ -8,7 +8,7 @@ mod stamp;
 mod text;
 
 pub use chance::without_chance;
-pub use clients::{ForeignClient, Held};
+pub use clients::{ForeignClient, Held, javascript_program, python_program};
 pub use informers::{Informers, Object, Report, Request};
 pub use stamp::{unstamped, unstamped_json};
 pub use text::{unversioned, without_cluster, without_columns};

@@ -1,5 +1,6 @@
 //! The host's binary as a process.
 
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::{LazyLock, Mutex};
@@ -12,7 +13,7 @@ use tempfile::TempDir;
 use crate::client::Client;
 use crate::cluster::Cluster;
 use crate::kubectl::Kubectl;
-use crate::places::{cargo_target, repository};
+use crate::places::{cache, cargo_target, repository};
 use crate::ports::free_port;
 use crate::process::{Lifetime, Process, Program};
 use crate::toolchain::{Minor, programs};
@@ -34,6 +35,7 @@ pub enum Profile {
 #[derive(Clone, Debug)]
 pub struct HostSpec {
     profile: Profile,
+    address: Ipv4Addr,
     members: Vec<(String, PathBuf)>,
     flags: Vec<String>,
     env: Vec<(String, String)>,
@@ -56,7 +58,14 @@ pub struct Host {
 impl HostSpec {
     /// A host without members, in a folder of its own, built for development.
     pub fn new() -> Self {
-        Self { profile: Profile::Dev, members: Vec::new(), flags: Vec::new(), env: Vec::new(), data: None }
+        Self {
+            profile: Profile::Dev,
+            address: Ipv4Addr::LOCALHOST,
+            members: Vec::new(),
+            flags: Vec::new(),
+            env: Vec::new(),
+            data: None,
+        }
     }
 
     /// Adds a member under the cluster's own name (`--member NAME=KUBECONFIG`).
@@ -88,6 +97,12 @@ impl HostSpec {
         self
     }
 
+    /// Sets where it listens, where that is not to be the loopback interface.
+    pub fn address(mut self, address: Ipv4Addr) -> Self {
+        self.address = address;
+        self
+    }
+
     /// Uses `dir` as its data folder (`--data`), which stays.
     pub fn data(mut self, dir: &Path) -> Self {
         self.data = Some(dir.to_owned());
@@ -107,7 +122,7 @@ impl HostSpec {
         let scratch = tempfile::Builder::new().prefix("orrery-host-").tempdir()?;
         let data = self.data.unwrap_or_else(|| scratch.path().join("data"));
         let log = scratch.path().join("host.log");
-        let address = format!("127.0.0.1:{}", free_port()?);
+        let address = SocketAddr::from((self.address, free_port()?)).to_string();
         let mut program = Program::new(binary, &log).lifetime(Lifetime::Tied);
         program = program.args(["serve", "--listen", &address, "--data"]).args([&data]);
         for (name, kubeconfig) in &self.members {
@@ -117,11 +132,24 @@ impl HostSpec {
         for (key, value) in &self.env {
             program = program.env(key, value);
         }
+        if self.flags.iter().any(|flag| flag.starts_with("--extensions")) {
+            share_compiled(&data)?;
+        }
         let kubectl = programs(Minor::NEWEST)?.kubectl;
         let kubectl = Kubectl::new(&kubectl, &data.join("kubeconfig"), &scratch.path().join("kubectl-cache"));
         let process = program.start()?;
         Ok(Host { process, url: format!("https://{address}"), data, log, kubectl, scratch: Some(scratch) })
     }
+}
+
+/// Lets hosts share what they compile of extensions: an unoptimised compiler takes long for the component of CEL.
+fn share_compiled(data: &Path) -> Result<()> {
+    let compiled = data.join("extensions/compiled");
+    if !compiled.exists() {
+        fs::create_dir_all(data.join("extensions"))?;
+        std::os::unix::fs::symlink(cache("compiled")?, compiled)?;
+    }
+    Ok(())
 }
 
 impl Default for HostSpec {
@@ -164,7 +192,7 @@ impl Host {
         &self.data
     }
 
-    /// Its address, `https://127.0.0.1:PORT`; the same after a restart.
+    /// Its address, as `https://127.0.0.1:PORT`; the same after a restart.
     pub fn url(&self) -> &str {
         &self.url
     }

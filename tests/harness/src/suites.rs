@@ -116,7 +116,7 @@ pub(crate) const SUITES: &[Suite] = &[
     Suite {
         name: "real",
         about: "the host over real clusters, and every fault done to them",
-        minutes: 5,
+        minutes: 6,
         runs: Runs::Always,
         steps: &[Step::Programs, Step::Tests("tests/real", &[TESTS_AT_ONCE])],
     },
@@ -144,6 +144,19 @@ pub(crate) const SUITES: &[Suite] = &[
         minutes: 4,
         runs: Runs::Named,
         steps: &[Step::Programs, Step::Program("kubectl_writes", &["--ignored"])],
+    },
+    Suite {
+        name: "clients",
+        about: "helm, stern and the clients of Python and JavaScript write, exec and follow logs through the host",
+        minutes: 3,
+        runs: Runs::Named,
+        steps: &[
+            Step::Programs,
+            Step::Program("helm", &["--ignored"]),
+            Step::Program("libraries", &["--ignored"]),
+            Step::Program("stern", &["--ignored"]),
+            Step::Program("vanished", &["--ignored"]),
+        ],
     },
     Suite {
         name: "sim-long",

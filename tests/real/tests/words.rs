@@ -6,6 +6,7 @@
 //! running, and kubectl set to it. What does not end by itself is cut after some seconds. Of commands that build or test the repository itself, only
 //! that they exist is checked: the suites run them.
 
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -13,7 +14,7 @@ use std::{env, fs};
 
 use anyhow::{Context, Result, bail, ensure};
 use orrery_harness::{
-    Cluster, ConsoleStep, Printed, Process, Profile, Program, binary, demo_clusters, eventually, free_port,
+    Cluster, ConsoleStep, Printed, Process, Profile, Program, binary, cache, demo_clusters, eventually, free_port,
     printed_as_written, repository, shell_commands,
 };
 use tempfile::TempDir;
@@ -65,6 +66,12 @@ impl Session {
         let merged = east.kubectl().command(&["config", "view", "--flatten"]).env("KUBECONFIG", both).output()?;
         ensure!(merged.status.success(), "{}", String::from_utf8_lossy(&merged.stderr));
         fs::write(kube.join("config"), merged.stdout)?;
+        for folder in ["policies", "plugins"] {
+            symlink(repository().join(folder), home.path().join(folder))?;
+        }
+        let extensions = home.path().join(".local/state/orrery/extensions");
+        fs::create_dir_all(&extensions)?;
+        symlink(cache("compiled")?, extensions.join("compiled"))?;
         let kubectl = east.kubectl().program().parent().context("kubectl lies in a folder")?;
         let orrery = orrery.parent().context("orrery lies in a folder")?;
         let path = env::var_os("PATH").context("PATH is set")?;

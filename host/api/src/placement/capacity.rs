@@ -70,7 +70,7 @@ impl Add for Resources {
 // === impl Free ===
 
 impl Free {
-    /// What a node can give, by its `status.allocatable`. What does not stand there, or is no quantity, is not known.
+    /// What a node has, by its `status.capacity` or `status.allocatable`. What does not stand there, or is no quantity, is not known.
     pub fn of_allocatable(allocatable: &Value) -> Self {
         Self {
             cpu_milli: allocatable.get("cpu").and_then(|cpu| milli("cpu", cpu).ok()),

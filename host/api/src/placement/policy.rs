@@ -7,6 +7,7 @@ use std::fmt;
 use serde::Deserialize;
 
 use super::{LabelSelector, Unit};
+use crate::extension::ExtensionName;
 use crate::{YamlError, yaml};
 
 /// A `PlacementPolicy`, which is for objects of its namespace, or a `ClusterPlacementPolicy`. Prints as its kind and name.
@@ -45,7 +46,7 @@ pub struct Stage {
     pub failure_policy: FailurePolicy,
 }
 
-/// A built-in stage with its `params`.
+/// A built-in stage with its `params`, or one that an extension brings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StageKind {
     /// Keeps clusters with these labels.
@@ -56,6 +57,31 @@ pub enum StageKind {
     FreeCapacity(FreeCapacity),
     /// Prefers clusters with fewer such objects.
     Spread(Spread),
+    /// Asks an extension.
+    Extended(ExtendedStage),
+}
+
+/// A stage that an extension answers. Prints as `filter by Plugin NAME`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExtendedStage {
+    /// What it is asked.
+    pub stage: PlacementQuestion,
+    /// Which extension.
+    pub by: ExtensionName,
+}
+
+/// What an extension can be asked of placement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum PlacementQuestion {
+    /// Which clusters stay.
+    Filter,
+    /// How well each suits.
+    Score,
+    /// Which are chosen.
+    Select,
+    /// How many replicas each gets.
+    Split,
 }
 
 /// `params` of `freeCapacity`.
@@ -83,6 +109,11 @@ pub enum FailurePolicy {
     Reject,
     /// The others decide.
     Skip,
+    /// The built-in stage for its question judges instead: `taints` filters, `freeCapacity` scores, and of what is left the
+    /// best is selected.
+    UseBuiltin,
+    /// What it said last of each cluster is said again; it fails where it never did.
+    UseLastKnown,
 }
 
 // === impl Policy ===
@@ -93,7 +124,12 @@ impl Policy {
     /// # Errors
     /// The first thing that is wrong, with its place.
     pub fn parse(text: &str) -> Result<Vec<Self>, YamlError> {
-        document::policies(yaml::parse_all(text)?)
+        yaml::documents(text)?.iter().map(|text| Self::of_document(text)).collect()
+    }
+
+    /// The policy that the one document of `text` is.
+    pub(crate) fn of_document(text: &str) -> Result<Self, YamlError> {
+        document::parse(text)
     }
 
     /// Whether it is for `unit`.
@@ -135,6 +171,29 @@ impl StageKind {
             Self::Taints => "taints",
             Self::FreeCapacity(_) => "freeCapacity",
             Self::Spread(_) => "spread",
+            Self::Extended(extended) => extended.stage.as_str(),
+        }
+    }
+}
+
+// === impl ExtendedStage ===
+
+impl fmt::Display for ExtendedStage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} by {}", self.stage.as_str(), self.by)
+    }
+}
+
+// === impl PlacementQuestion ===
+
+impl PlacementQuestion {
+    /// As it is written.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Filter => "filter",
+            Self::Score => "score",
+            Self::Select => "select",
+            Self::Split => "split",
         }
     }
 }

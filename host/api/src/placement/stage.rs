@@ -2,7 +2,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
+use async_trait::async_trait;
 use serde::Deserialize;
 
 use super::{Free, Labels, Taint, Unit};
@@ -10,6 +12,7 @@ use crate::{CLUSTER_KEY, ClusterName};
 
 /// One step of a placement. It judges all clusters of a decision in one call, is told everything that it may know, and
 /// answers the same whenever it is told the same.
+#[async_trait]
 pub trait PlacementStage: fmt::Debug + Send + Sync {
     /// What it is called in policies and reasons.
     fn name(&self) -> &str;
@@ -18,7 +21,12 @@ pub trait PlacementStage: fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// It could not judge at all; the policy says what then.
-    fn judge(&self, request: &PlacementRequest<'_>) -> Result<Vec<Verdict>, StageFailure>;
+    async fn judge(&self, request: &PlacementRequest<'_>) -> Result<Vec<Verdict>, StageFailure>;
+
+    /// What it said of each candidate when it last could judge; `None` where it never did, or says nothing of some.
+    fn last_known(&self, _request: &PlacementRequest<'_>) -> Option<Vec<Verdict>> {
+        None
+    }
 
     /// The objects whose number it has to know of each cluster ([`Candidate::objects`]), if any.
     fn counted(&self, _unit: &Unit) -> Option<Counted> {
@@ -32,8 +40,14 @@ pub trait PlacementStage: fmt::Debug + Send + Sync {
 pub struct PlacementRequest<'a> {
     /// What is to be placed.
     pub unit: &'a Unit,
+    /// All clusters, in fleet order.
+    pub fleet: &'a [Candidate],
     /// The clusters that are left.
     pub candidates: &'a [Candidate],
+    /// What the stages before gave each of these, added up.
+    pub scores: &'a [u32],
+    /// The only time that a decision knows, in milliseconds since 1970.
+    pub now_ms: u64,
 }
 
 /// A cluster that something may be placed in.
@@ -43,12 +57,33 @@ pub struct Candidate {
     pub name: ClusterName,
     /// What the fleet's configuration says of it.
     pub attributes: Arc<ClusterAttributes>,
+    /// The version of its API server, as `v1.37.0`; empty where that is not known.
+    pub version: String,
+    /// How long ago it was last seen to answer, in milliseconds; `None` where it never was.
+    pub lag_ms: Option<u64>,
+    /// What its nodes could give if nothing were left to the system.
+    pub capacity: Free,
+    /// What its nodes give to pods.
+    pub allocatable: Free,
     /// What it has left.
     pub free: Free,
     /// How many objects it has of those that [`PlacementStage::counted`] describes; `None` where that is not known.
     pub objects: Option<u64>,
+    /// What something outside said of it (`ClusterScore`), by name.
+    pub scores: BTreeMap<String, PushedScore>,
     /// Why nothing can be placed in it, whatever stages say: it is away, or does not serve the kind.
     pub unfit: Option<Reason>,
+}
+
+/// What something outside said of a cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PushedScore {
+    /// What it said.
+    pub value: i64,
+    /// How long ago, in milliseconds.
+    pub age_ms: u64,
+    /// Whether it was to be used until a time that is over.
+    pub expired: bool,
 }
 
 /// What the fleet's configuration says of a cluster.
@@ -94,21 +129,56 @@ pub struct Reason {
 
 /// Why a stage could not judge.
 #[derive(Clone, Debug, thiserror::Error, PartialEq, Eq)]
-#[error("{0}")]
-pub struct StageFailure(pub String);
+#[error("{message}")]
+pub struct StageFailure {
+    /// For people.
+    pub message: String,
+    /// After how long it may be able to; `None` where waiting does not help.
+    pub retry_after: Option<Duration>,
+}
 
 // === impl PlacementRequest ===
 
 impl<'a> PlacementRequest<'a> {
-    /// The question where to put `unit`.
-    pub fn new(unit: &'a Unit, candidates: &'a [Candidate]) -> Self {
-        Self { unit, candidates }
+    /// The question where of `fleet` to put `unit` at `now_ms`, once `candidates` are left with `scores`.
+    pub fn new(
+        unit: &'a Unit,
+        fleet: &'a [Candidate],
+        (candidates, scores): (&'a [Candidate], &'a [u32]),
+        now_ms: u64,
+    ) -> Self {
+        Self { unit, fleet, candidates, scores, now_ms }
+    }
+}
+
+// === impl StageFailure ===
+
+impl StageFailure {
+    /// A failure that waiting does not end.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into(), retry_after: None }
     }
 }
 
 // === impl Candidate ===
 
 impl Candidate {
+    /// A cluster of which only the name is known.
+    pub fn named(name: ClusterName) -> Self {
+        Self {
+            name,
+            attributes: Arc::default(),
+            version: String::new(),
+            lag_ms: None,
+            capacity: Free::default(),
+            allocatable: Free::default(),
+            free: Free::default(),
+            objects: None,
+            scores: BTreeMap::new(),
+            unfit: None,
+        }
+    }
+
     /// The value of its label `key`. Its name is the label `orrery.dev/cluster`, as objects show it.
     pub fn label(&self, key: &str) -> Option<&str> {
         if key == CLUSTER_KEY {
@@ -161,7 +231,7 @@ mod tests {
         let yaml = "labels: {region: eu}\ntaints: [{key: a, effect: NoSchedule}]";
         let attributes = Arc::new(crate::yaml::parse(yaml).unwrap());
         let name = ClusterName::new("east").unwrap();
-        let candidate = Candidate { name, attributes, free: Free::default(), objects: None, unfit: None };
+        let candidate = Candidate { attributes, ..Candidate::named(name) };
         assert_eq!((candidate.label("region"), candidate.label("orrery.dev/cluster")), (Some("eu"), Some("east")));
         assert_eq!(candidate.label("tier"), None);
         assert_eq!(candidate.attributes.taints[0].to_string(), "a:NoSchedule");

@@ -22,6 +22,8 @@ pub struct Unit {
     pub annotations: BTreeMap<String, String>,
     /// The pods that it is, or makes; `None` for what is no workload.
     pub pods: Option<PodSet>,
+    /// The object as it was written; `null` where only its metadata can be read.
+    pub object: Value,
 }
 
 /// How an object will be named.
@@ -50,7 +52,7 @@ impl Unit {
         };
         let pods = PodSet::read(&gvr.group_resource(), object);
         let (labels, annotations) = (read_texts(&metadata["labels"]), read_texts(&metadata["annotations"]));
-        Self { gvr, namespace: namespace.to_owned(), name, labels, annotations, pods }
+        Self { gvr, namespace: namespace.to_owned(), name, labels, annotations, pods, object: object.clone() }
     }
 }
 

@@ -82,6 +82,30 @@ impl LabelSelector {
         Self { requirements: others.cloned().collect() }
     }
 
+    /// What is required of keys that begin with `prefix`, and what of all others.
+    #[must_use]
+    pub fn split_by(&self, prefix: &str) -> (Self, Self) {
+        let (own, others): (Vec<_>, Vec<_>) =
+            self.requirements.iter().cloned().partition(|requirement| requirement.key.starts_with(prefix));
+        (Self { requirements: own.into() }, Self { requirements: others.into() })
+    }
+
+    /// Its keys, each with the one value that it has to have, where that is what is required of it.
+    pub fn equalities(&self) -> impl Iterator<Item = (&str, Option<&str>)> {
+        self.requirements.iter().map(|requirement| {
+            let value = match &requirement.relation {
+                Relation::In(values, _) if values.len() == 1 => values.first().map(String::as_str),
+                _ => None,
+            };
+            (requirement.key.as_str(), value)
+        })
+    }
+
+    /// Whether all of it holds of what `label` gives for each key.
+    pub fn holds(&self, label: &dyn Fn(&str) -> Option<String>) -> bool {
+        self.requirements.iter().all(|requirement| requirement.relation.holds(label(&requirement.key).as_deref()))
+    }
+
     pub(crate) fn matches(&self, head: &Head) -> bool {
         self.requirements.iter().all(|requirement| requirement.relation.holds(head.label(&requirement.key)))
     }

@@ -201,6 +201,18 @@ fn events_are_kept_for_five_minutes_and_then_down_to_some() {
     assert_eq!((reader.floor(), reader.stats().ring_events), (marker(10 + 1000 - 256), 256));
 }
 
+/// kube-apiserver would say 410 after its compaction; here the state that a token names is still the state of now.
+#[test]
+fn a_state_that_nothing_has_changed_since_is_never_too_old() {
+    let (mut writer, reader, _) = cache(1 << 30);
+    let start = Instant::now();
+    writer.apply(vec![put(11, &ObjectKey::new("ns", "pod"), "web", "n")], start);
+    let begun = reader.latest();
+    reader.settle(start + Duration::from_hours(24));
+    assert_eq!(bodies(&reader.at(marker(11)).unwrap()), bodies(&begun));
+    assert!(reader.watch(marker(11), Selection::everything()).is_ok());
+}
+
 #[test]
 fn a_ring_over_its_budget_loses_its_oldest_events_and_the_floor_rises() {
     let (mut writer, reader, budget) = cache(400_000);

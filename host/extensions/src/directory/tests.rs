@@ -24,6 +24,11 @@ fn names(policies: &Policies) -> String {
     policies.all().iter().map(|policy| policy.name.as_str()).collect::<Vec<_>>().join(" ")
 }
 
+fn open(directory: &Path) -> Result<Extensions, OpenError> {
+    let registry = Registry::start(None, Metrics::default()).unwrap();
+    Extensions::open(directory, registry, Metrics::default())
+}
+
 /// A directory that is looked at when the test says so.
 struct Looked {
     dir: TempDir,
@@ -35,7 +40,7 @@ struct Looked {
 impl Looked {
     fn open(files: &[(&str, &str)]) -> Self {
         let dir = directory(files);
-        let extensions = Extensions::open(dir.path(), Metrics::default()).unwrap();
+        let extensions = open(dir.path()).unwrap();
         Self { dir, extensions }
     }
 
@@ -135,7 +140,7 @@ fn a_directory_that_cannot_be_read_changes_nothing_and_is_read_again_when_it_can
 fn at_the_start_a_wrong_file_is_an_error_that_says_where_and_what_to_do() {
     let wrong = |files: &[(&str, &str)]| {
         let dir = directory(files);
-        let error = Extensions::open(dir.path(), Metrics::default()).unwrap_err();
+        let error = open(dir.path()).err().unwrap();
         let text = format!("{error}: {}", error.source().unwrap());
         text.replace(&format!("{}/", dir.path().display()), "")
     };
@@ -149,14 +154,14 @@ fn at_the_start_a_wrong_file_is_an_error_that_says_where_and_what_to_do() {
         "extension file b.yaml cannot be used: ClusterPlacementPolicy x stands in a.yaml already; \
          give one of the two another name, or delete it"
     );
-    let missing = Extensions::open(Path::new("no/such/directory"), Metrics::default()).unwrap_err().to_string();
+    let missing = open(Path::new("no/such/directory")).err().unwrap().to_string();
     assert!(missing.contains("no/such/directory cannot be read; make it"), "{missing}");
 }
 
 #[tokio::test]
 async fn what_is_written_is_used_while_the_directory_is_followed() {
     let dir = directory(&[]);
-    let extensions = Extensions::open(dir.path(), Metrics::default()).unwrap();
+    let extensions = open(dir.path()).unwrap();
     let (policies, stop) = (extensions.policies(), CancellationToken::new());
     let following = tokio::spawn(extensions.follow(stop.clone()));
     fs::write(dir.path().join("a.yaml"), policy("x")).unwrap();

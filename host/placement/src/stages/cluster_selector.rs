@@ -1,3 +1,4 @@
+use async_trait::async_trait;
 use orrery_api::placement::{
     Candidate, LabelSelector, PlacementRequest, PlacementStage, Reason, Requirement, Score, StageFailure, Verdict,
 };
@@ -8,12 +9,13 @@ pub(crate) struct ClusterSelector(pub(crate) LabelSelector);
 
 // === impl ClusterSelector ===
 
+#[async_trait]
 impl PlacementStage for ClusterSelector {
     fn name(&self) -> &'static str {
         "clusterSelector"
     }
 
-    fn judge(&self, request: &PlacementRequest<'_>) -> Result<Vec<Verdict>, StageFailure> {
+    async fn judge(&self, request: &PlacementRequest<'_>) -> Result<Vec<Verdict>, StageFailure> {
         let judge = |candidate: &Candidate| match self.0.unmet(|key| candidate.label(key)) {
             None => Verdict::Stays(Score::default()),
             Some(requirement) => Verdict::Dropped(reason(candidate, requirement)),

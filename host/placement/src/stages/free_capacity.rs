@@ -1,3 +1,4 @@
+use async_trait::async_trait;
 use orrery_api::placement::{
     self, Candidate, Free, PlacementRequest, PlacementStage, PodSet, Reason, Resources, Score, StageFailure, Verdict,
 };
@@ -16,12 +17,13 @@ struct Asked {
 
 // === impl FreeCapacity ===
 
+#[async_trait]
 impl PlacementStage for FreeCapacity {
     fn name(&self) -> &'static str {
         "freeCapacity"
     }
 
-    fn judge(&self, request: &PlacementRequest<'_>) -> Result<Vec<Verdict>, StageFailure> {
+    async fn judge(&self, request: &PlacementRequest<'_>) -> Result<Vec<Verdict>, StageFailure> {
         let Some(pods) = &request.unit.pods else {
             return Ok(vec![Verdict::Stays(Score::default()); request.candidates.len()]);
         };
@@ -42,7 +44,7 @@ impl PlacementStage for FreeCapacity {
 
 impl Asked {
     fn by(pods: &PodSet) -> Result<Self, StageFailure> {
-        let each = pods.requests.as_ref().map_err(|error| StageFailure(error.to_string()))?;
+        let each = pods.requests.as_ref().map_err(|error| StageFailure::new(error.to_string()))?;
         Ok(Self { all: each.times(pods.replicas), pods: pods.replicas })
     }
 

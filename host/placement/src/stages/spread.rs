@@ -1,3 +1,4 @@
+use async_trait::async_trait;
 use orrery_api::placement::{
     self, Candidate, Counted, PlacementRequest, PlacementStage, Score, StageFailure, Unit, Verdict,
 };
@@ -9,12 +10,13 @@ pub(crate) struct Spread(pub(crate) placement::Spread);
 
 // === impl Spread ===
 
+#[async_trait]
 impl PlacementStage for Spread {
     fn name(&self) -> &'static str {
         "spread"
     }
 
-    fn judge(&self, request: &PlacementRequest<'_>) -> Result<Vec<Verdict>, StageFailure> {
+    async fn judge(&self, request: &PlacementRequest<'_>) -> Result<Vec<Verdict>, StageFailure> {
         let most = request.candidates.iter().filter_map(|candidate| candidate.objects).max().unwrap_or(0);
         let score = |candidate: &Candidate| match candidate.objects {
             Some(objects) => Score::share(most - objects, most),

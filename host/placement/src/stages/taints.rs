@@ -1,3 +1,4 @@
+use async_trait::async_trait;
 use orrery_api::placement::{
     Candidate, PlacementRequest, PlacementStage, Reason, Score, StageFailure, Taint, TaintEffect, Toleration, Verdict,
 };
@@ -9,12 +10,13 @@ pub(crate) struct Taints;
 
 // === impl Taints ===
 
+#[async_trait]
 impl PlacementStage for Taints {
     fn name(&self) -> &'static str {
         "taints"
     }
 
-    fn judge(&self, request: &PlacementRequest<'_>) -> Result<Vec<Verdict>, StageFailure> {
+    async fn judge(&self, request: &PlacementRequest<'_>) -> Result<Vec<Verdict>, StageFailure> {
         let tolerations = request.unit.pods.as_ref().map_or(&[][..], |pods| &pods.tolerations);
         let unwanted: Vec<u64> = request.candidates.iter().map(|candidate| unwanted(candidate, tolerations)).collect();
         let most = unwanted.iter().copied().max().unwrap_or(0);

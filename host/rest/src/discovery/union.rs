@@ -70,6 +70,13 @@ impl Catalog {
         self.group(&gvr.group)?.version(&gvr.version)?.resource(&gvr.resource)
     }
 
+    /// The resource whose objects have this `apiVersion` and `kind`.
+    pub(crate) fn of_kind(&self, api_version: &str, kind: &str) -> Option<&ResourceInfo> {
+        let (group, version) = api_version.split_once('/').unwrap_or(("", api_version));
+        let resources = &self.group(group)?.version(version)?.resources;
+        resources.iter().map(|resource| &resource.info).find(|info| &*info.kind == kind)
+    }
+
     /// The resource that a person means by `text`, as kubectl reads it: plural, singular or short name, alone or with
     /// group or version and group (`po`, `deployments.apps`, `deployments.v1.apps`). Of several the first in order of
     /// groups and versions.

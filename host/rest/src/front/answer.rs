@@ -33,7 +33,8 @@ impl Service {
     /// Answers one request. Whatever happens, there is an answer.
     pub(crate) async fn answer(&self, request: Request<Incoming>, identity: Option<Arc<Identity>>) -> Response<Body> {
         let begun = Instant::now();
-        let info = RequestInfo::new(request.method(), request.uri());
+        let mut info = RequestInfo::new(request.method(), request.uri());
+        info.identity.clone_from(&identity);
         let mut request = request.map(|body| body.map_err(BodyError::new).boxed_unsync());
         let audit_id = audit_id(request.headers_mut());
         let agent =
@@ -100,7 +101,7 @@ impl Service {
         match &info.target {
             Target::Resource(asked) => self.resource(info, asked, request, encoding).await,
             Target::Cluster(name, path) => self.cluster(name, path, info, request).await,
-            Target::Own(path) => self.own(path, info, encoding).await,
+            Target::Own(path) => self.own(path, info, request, encoding).await,
             _ => self.path(info, request, encoding).await,
         }
     }

@@ -1,6 +1,8 @@
-//! The host's own documents under `/orrery/v1`, which `orrery status` and `orrery clock` print.
+//! The host's own documents under `/orrery/v1`, which the commands print that ask a running host.
 
-use http::{Method, Response, StatusCode};
+mod extensions;
+
+use http::{Method, Request, Response, StatusCode};
 use orrery_api::status as document;
 use orrery_fleet::{Health, Member};
 use orrery_markers::Marker;
@@ -21,8 +23,13 @@ impl Service {
         &self,
         path: &str,
         info: &RequestInfo,
+        request: Request<Body>,
         encoding: Encoding,
     ) -> Result<Response<Body>, Status> {
+        let parts: Vec<&str> = path.trim_end_matches('/').split('/').collect();
+        if let Some(answer) = self.own_extensions(&parts, info, request, encoding).await? {
+            return Ok(answer);
+        }
         if !matches!(info.method, Method::GET | Method::HEAD) {
             return Ok(text(StatusCode::METHOD_NOT_ALLOWED, "405 method not allowed\n"));
         }

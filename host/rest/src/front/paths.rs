@@ -60,7 +60,12 @@ impl Service {
             return Ok(text(StatusCode::METHOD_NOT_ALLOWED, "405 method not allowed\n"));
         }
         let (documents, headers) = (self.documents(), request.headers());
+        let unasked = self.unasked();
         let found = match &info.target {
+            // Nothing at all is not what the fleet serves, and clients keep it for hours.
+            Target::CoreVersions | Target::Groups if documents.catalog.groups.is_empty() && unasked.is_some() => {
+                unasked.map(Err)
+            }
             Target::CoreVersions => Some(documents.entry(Entry::Core, headers, &self.address, encoding)),
             Target::Groups => Some(documents.entry(Entry::Groups, headers, &self.address, encoding)),
             Target::Group(name) => documents.group(name, headers, encoding),
@@ -108,15 +113,27 @@ impl Service {
 
     /// A path in `group` that nobody serves. Before every member has said what it serves, nobody knows that.
     pub(super) fn absent(&self, group: &str) -> Result<Response<Body>, Status> {
-        let unasked = |member: &Member| {
-            member.discovery().is_none() && matches!(member.health(), Health::NeverSeen { reason } if reason.is_empty())
-        };
-        if self.front.fleet.members().iter().any(unasked) {
-            return Err(Status::too_many_requests("storage is (re)initializing", 1));
+        if let Some(status) = self.unasked() {
+            return Err(status);
         }
         // Upstream knows the paths of its own groups; what extensions serve is a text to it, as any other path.
         let known = is_built_in(group) && self.documents().catalog.group(group).is_some();
         if known { Err(Status::no_such_resource()) } else { Ok(not_found()) }
+    }
+
+    /// What is said while a member has not told yet what it serves, be it that it was not reached yet or that it is just being
+    /// asked.
+    fn unasked(&self) -> Option<Status> {
+        let is_unasked = |member: &Member| {
+            let may_tell = match member.health() {
+                Health::NeverSeen { reason } => reason.is_empty(),
+                Health::Reachable => true,
+                Health::Unreachable { .. } => false,
+            };
+            may_tell && member.discovery().is_none()
+        };
+        let members = self.front.fleet.members();
+        members.iter().any(is_unasked).then(|| Status::too_many_requests("storage is (re)initializing", 1))
     }
 
     /// The version of the member with the lowest minor: what clients may rely on everywhere.

@@ -2,6 +2,7 @@
 
 pub(super) mod connect;
 mod definitions;
+mod extended;
 mod get;
 mod live;
 mod printers;
@@ -36,7 +37,7 @@ use crate::websocket::{self, Handshake};
 use connect::is_stream;
 pub(super) use definitions::Selectable;
 pub(super) use printers::Printers;
-pub(super) use write::Capacity;
+pub(super) use write::{Capacity, Placed, now_ms, said};
 
 // === impl Service ===
 
@@ -155,7 +156,7 @@ impl Service {
         let resource = self.begun(asked).await?;
         let shape = resource.reader().shape();
         let scope = Scope::new(asked, shape);
-        let selection = scope.selection(&options, shape)?;
+        let selection = self.extended(info, &asked.gvr, scope.selection(&options, shape)?).await?;
         let rendering = self.rendering(form, info, asked).await?;
         Ok((resource, Wanted { scope, options, selection, rendering }))
     }

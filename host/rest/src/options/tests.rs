@@ -5,7 +5,7 @@ use super::*;
 
 /// What a LIST with this query reads, or code and message of its refusal. `TOKEN` stands for a token of marker 7.
 fn list(query: &str) -> String {
-    let token = ContinueToken { at: Some(Marker::new(7).unwrap()), after: ObjectKey::new("a", "b") };
+    let token = ContinueToken { at: Some(Marker::new(7).unwrap()), after: ObjectKey::new("a", "b"), selected_by: 0 };
     let query = Query::parse(&query.replace("TOKEN", &token.encode("")));
     let outcome = ListOptions::parse(&query, false).and_then(|options| options.list_start("", true));
     outcome.map_or_else(said, |start| format!("{start:?}"))
@@ -24,7 +24,7 @@ fn said(status: Status) -> String {
 #[test]
 fn the_list_matrix() {
     let invalid = |text: &str| format!("422 ListOptions.meta.k8s.io \"\" is invalid: resourceVersionMatch: {text}");
-    let next = "Continue(ContinueToken { at: Some(Marker(7)), after: ObjectKey { namespace: \"a\", name: \"b\" } })";
+    let next = "Continue(ContinueToken { at: Some(Marker(7)), after: ObjectKey { namespace: \"a\", name: \"b\" }, selected_by: 0 })";
     for (query, expected) in [
         ("", "Latest"),
         ("limit=5", "Latest"),

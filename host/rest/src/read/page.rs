@@ -2,6 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use orrery_api::ObjectKey;
+use orrery_api::placement::StageFailure;
 use orrery_cache::{Object, Reader, Selection, Snapshot};
 use orrery_markers::Marker;
 use tokio::time::Instant;
@@ -63,15 +64,32 @@ impl Page {
                 let marker = fresh(reader, version).await?;
                 (exact(reader, knows, marker).ok_or_else(|| Status::expired(EXPIRED))?, None)
             }
-            ListStart::Continue(ContinueToken { at: None, after }) => (reader.latest(), Some(after)),
-            ListStart::Continue(ContinueToken { at: Some(marker), after }) => {
+            // The pages before were selected by extensions that say something else by now.
+            ListStart::Continue(ContinueToken { selected_by, .. }) if selected_by != selector(&selection) => {
+                return Err(Status::expired(EXPIRED));
+            }
+            ListStart::Continue(ContinueToken { at: None, after, .. }) => (reader.latest(), Some(after)),
+            ListStart::Continue(ContinueToken { at: Some(marker), after, selected_by }) => {
                 fresh(reader, marker.get()).await?;
-                let resume = || ContinueToken { at: None, after: after.clone() }.encode(&scope.namespace);
+                let resume = || ContinueToken { at: None, after: after.clone(), selected_by }.encode(&scope.namespace);
                 let snapshot = exact(reader, knows, marker).ok_or_else(|| Status::expired_page(resume()))?;
                 (snapshot, Some(after))
             }
         };
-        Ok(Self::of(reader, snapshot, scope, options, selection, after.as_ref()))
+        let page = Self::of(reader, snapshot, scope, options, selection.clone(), after.as_ref());
+        page.filtered(&selection).await
+    }
+
+    /// The objects that extensions select too.
+    async fn filtered(mut self, selection: &Selection) -> Result<Self, Status> {
+        if selection.extended.is_none() {
+            return Ok(self);
+        }
+        self.gather();
+        if let Objects::These(objects) = &mut self.objects {
+            *objects = selection.filtered(std::mem::take(objects)).await.map_err(|error| unselected(&error))?;
+        }
+        Ok(self)
     }
 
     fn of(
@@ -107,7 +125,8 @@ impl Page {
             Some(_) => snapshot.range(namespace, Some(last)).count(),
         });
         let at = Some(snapshot.marker());
-        let resume = last.map(|after| ContinueToken { at, after }.encode(&scope.namespace));
+        let selected_by = selector(&selection);
+        let resume = last.map(|after| ContinueToken { at, after, selected_by }.encode(&scope.namespace));
         if resume.is_some() {
             reader.keep(&snapshot);
         }
@@ -138,6 +157,16 @@ impl Page {
         json.push('}');
         json
     }
+}
+
+/// The generation of the extensions that select; 0 where none do.
+fn selector(selection: &Selection) -> u64 {
+    selection.extended.as_ref().map_or(0, |extended| extended.generation())
+}
+
+/// The answer where an extension cannot say which objects are selected.
+pub(super) fn unselected(failure: &StageFailure) -> Status {
+    Status::unavailable(format!("a selector of an extension cannot be used: {failure}"), 1)
 }
 
 /// Waits until the cache has `version` behind it; 504 if that takes too long.

@@ -233,7 +233,8 @@ async fn a_limit_counts_what_is_selected_and_a_selected_list_counts_no_rest() {
 #[tokio::test]
 async fn an_expired_page_goes_on_in_the_state_of_now() {
     let mut pods = Pods::new(&["a/1", "a/2", "a/3"]);
-    let lost = crate::token::ContinueToken { at: Some(marker(45)), after: ObjectKey::new("a", "1") }.encode("");
+    let lost = crate::token::ContinueToken { at: Some(marker(45)), after: ObjectKey::new("a", "1"), selected_by: 0 }
+        .encode("");
     let status = pods.list("", &format!("limit=2&continue={lost}")).await.unwrap_err();
     assert_eq!(status.code(), 410);
     let body: serde_json::Value = serde_json::from_slice(&status.to_json()).unwrap();

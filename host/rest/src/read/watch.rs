@@ -1,15 +1,16 @@
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use bytes::Bytes;
 use futures::stream::{self, Stream};
 use orrery_api::ObjectKey;
-use orrery_cache::{Reader, Selection, Snapshot, Step, Watch};
+use orrery_cache::{Object, Reader, Selection, Snapshot, Step, Watch};
 use orrery_markers::Marker;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
 use super::frame::{Bookmark, Framer};
-use super::page::fresh;
+use super::page::{fresh, unselected};
 use super::{Scope, Wanted};
 use crate::body::CHUNK_BYTES;
 use crate::options::WatchStart;
@@ -54,6 +55,8 @@ struct Initial {
     selection: Selection,
     /// The only one that can be selected, where the selection names one.
     only: Option<ObjectKey>,
+    /// The only ones that are selected, where extensions select.
+    chosen: Option<BTreeSet<ObjectKey>>,
     /// The last one sent.
     after: Option<ObjectKey>,
     /// What happens after them.
@@ -130,7 +133,9 @@ async fn begin(
             let snapshot = reader.latest();
             let watch = live(reader, snapshot.marker(), selection.clone())?;
             let only = scope.only_key(&selection);
-            Ok((Phase::Initial(Box::new(Initial { snapshot, selection, only, after: None, watch, ends })), None))
+            let chosen = chosen(&snapshot, &selection).await?;
+            let initial = Initial { snapshot, selection, only, chosen, after: None, watch, ends };
+            Ok((Phase::Initial(Box::new(initial)), None))
         }
     }
 }
@@ -230,18 +235,33 @@ impl WatchStream {
     }
 }
 
+/// Those of `snapshot` that extensions select, where they are asked.
+async fn chosen(snapshot: &Snapshot, selection: &Selection) -> Result<Option<BTreeSet<ObjectKey>>, Status> {
+    if selection.extended.is_none() {
+        return Ok(None);
+    }
+    let all = snapshot.range(selection.namespace.as_deref(), None);
+    let objects = all.filter(|object| selection.selects(object)).cloned().collect();
+    let selected = selection.filtered(objects).await.map_err(|error| unselected(&error))?;
+    Ok(Some(selected.iter().map(|object| object.served().clone()).collect()))
+}
+
 // === impl Initial ===
 
 impl Initial {
+    fn selects(&self, object: &Object) -> bool {
+        self.selection.selects(object) && self.chosen.as_ref().is_none_or(|chosen| chosen.contains(object.served()))
+    }
+
     /// Appends objects until the piece is full; then the last one's key.
     fn write(&self, framer: &mut Framer, out: &mut Vec<u8>) -> Option<ObjectKey> {
         if let Some(key) = &self.only {
-            let object = self.snapshot.get(key).filter(|object| self.selection.selects(object));
+            let object = self.snapshot.get(key).filter(|object| self.selects(object));
             object.into_iter().for_each(|object| framer.added(object, out));
             return None;
         }
         for object in self.snapshot.range(self.selection.namespace.as_deref(), self.after.as_ref()) {
-            if self.selection.selects(object) {
+            if self.selects(object) {
                 framer.added(object, out);
             }
             if out.len() >= CHUNK_BYTES {

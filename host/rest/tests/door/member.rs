@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures::StreamExt as _;
@@ -26,6 +27,8 @@ struct World {
     history: Vec<(u64, Bytes)>,
     watches: Vec<mpsc::UnboundedSender<Bytes>>,
     silent: bool,
+    /// Whether it takes its time to say what it serves.
+    hesitates: bool,
     /// Whether configmaps are a kind of its.
     has_configmaps: bool,
     /// What requests said in `Accept-Encoding`.
@@ -49,6 +52,7 @@ impl Member {
             history: Vec::new(),
             watches: Vec::new(),
             silent: false,
+            hesitates: false,
             has_configmaps: true,
             encodings: Vec::new(),
             writes: Vec::new(),
@@ -153,6 +157,11 @@ impl Member {
         self.world().silent = true;
     }
 
+    /// Whether what it serves is not told yet.
+    pub(crate) fn hesitate(&self, hesitates: bool) {
+        self.world().hesitates = hesitates;
+    }
+
     fn world(&self) -> MutexGuard<'_, World> {
         self.0.lock().unwrap()
     }
@@ -162,6 +171,9 @@ impl Member {
             std::future::pending::<()>().await;
         }
         let (path, query) = (request.uri().path(), request.uri().query().unwrap_or_default());
+        while matches!(path, "/api" | "/apis") && self.world().hesitates {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
         if request.method() != "GET" {
             let answer = self.write(request.method().as_str(), path);
             return if self.world().loses_answers { Err(BodyError::new("the connection broke")) } else { Ok(answer) };

@@ -37,16 +37,40 @@ async fn shown(sender: &mut Sender) -> Value {
 
 #[tokio::test]
 async fn a_write_whose_answer_is_lost_is_504_and_sent_once() {
-    for (method, path) in [("POST", MAPS.to_owned()), ("PUT", format!("{MAPS}/one")), ("DELETE", format!("{MAPS}/one"))]
-    {
+    let one = format!("{MAPS}/one");
+    let straight = format!("/clusters/east{MAPS}");
+    for (method, path) in [("POST", MAPS), ("PUT", &one), ("DELETE", &one), ("POST", &straight)] {
         let (member, _door, mut sender) = played().await;
         member.lose_answers();
-        let (response, body) = ask(&mut sender, method, &path, &[]).await;
+        let (response, body) = ask(&mut sender, method, path, &[]).await;
         assert_eq!(response.status().as_u16(), 504, "{method}: {body}");
         assert!(response.headers().get("retry-after").is_none(), "a client would repeat it by itself");
         assert!(body.contains("cluster east"), "{body}");
         assert_eq!(member.writes().len(), 1, "{:?}", member.writes());
     }
+}
+
+/// A client that is told 404 takes its object for gone, and keeps for hours that a kind is not served.
+#[tokio::test]
+async fn nothing_is_said_not_to_be_there_before_the_members_have_told_what_they_serve() {
+    let member = Member::new("e");
+    member.put("a", "one", "first");
+    member.hesitate(true);
+    let door = Door::over(&[("east", member.source())], Settings::default()).await;
+    let mut sender = door.connect(true).await;
+    let one = format!("{MAPS}/one");
+    let reached = async { while get(&mut sender, "/version", &[]).await.0.status() != 200 {} };
+    timeout(SOON, reached).await.unwrap();
+    for (method, path) in
+        [("GET", &*one), ("PUT", &one), ("POST", MAPS), ("GET", MAPS), ("GET", "/api"), ("GET", "/apis")]
+    {
+        let (response, body) = ask(&mut sender, method, path, &[]).await;
+        assert_eq!(response.status().as_u16(), 429, "{method} {path}: {body}");
+        assert!(response.headers().contains_key("retry-after"), "{method} {path}");
+    }
+    member.hesitate(false);
+    let told = async { while get(&mut sender, &one, &[]).await.0.status() != 200 {} };
+    timeout(SOON, told).await.unwrap();
 }
 
 #[tokio::test]

@@ -5,7 +5,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use serde_saphyr::Spanned;
 
-use super::{FailurePolicy, Policy, Selector, Stage, StageKind};
+use super::{ExtendedStage, FailurePolicy, PlacementQuestion, Policy, Selector, Stage, StageKind};
+use crate::extension::{ExtensionKind, ExtensionName};
 use crate::placement::labels::check_key;
 use crate::{Place, YamlError, yaml};
 
@@ -54,6 +55,8 @@ struct Spec {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct Step {
     stage: Name,
+    plugin: Option<String>,
+    cel_policy: Option<String>,
     params: Option<Spanned<Value>>,
     #[serde(default)]
     failure_policy: FailurePolicy,
@@ -66,20 +69,15 @@ enum Name {
     Taints,
     FreeCapacity,
     Spread,
+    Filter,
+    Score,
+    Select,
+    Split,
 }
 
-/// The policies that `documents` of one file are.
-pub(super) fn policies(documents: Vec<Document>) -> Result<Vec<Policy>, YamlError> {
-    let mut policies: Vec<Policy> = Vec::with_capacity(documents.len());
-    for document in documents {
-        let place = Place::of(document.metadata.referenced);
-        let policy = document.policy()?;
-        if policies.iter().any(|other| (&other.namespace, &other.name) == (&policy.namespace, &policy.name)) {
-            return Err(wrong(place, format!("{policy} stands in this file twice; give one another name")));
-        }
-        policies.push(policy);
-    }
-    Ok(policies)
+/// The policy that the one document of `text` is.
+pub(super) fn parse(text: &str) -> Result<Policy, YamlError> {
+    yaml::parse::<Document>(text)?.policy()
 }
 
 // === impl Document ===
@@ -111,8 +109,56 @@ impl Document {
 
 impl Step {
     fn stage(self, place: Place) -> Result<Stage, YamlError> {
+        let failure_policy = self.failure_policy;
+        let kind = match self.question() {
+            Some(question) => StageKind::Extended(self.extended(question, place)?),
+            None => self.built_in(place)?,
+        };
+        let is_built_in = !matches!(kind, StageKind::Extended(_));
+        if is_built_in && matches!(failure_policy, FailurePolicy::UseBuiltin | FailurePolicy::UseLastKnown) {
+            let hint = format!("{} is built in; its `failurePolicy` is Reject or Skip", kind.name());
+            return Err(wrong(place, hint));
+        }
+        Ok(Stage { kind, failure_policy })
+    }
+
+    fn question(&self) -> Option<PlacementQuestion> {
+        match self.stage {
+            Name::Filter => Some(PlacementQuestion::Filter),
+            Name::Score => Some(PlacementQuestion::Score),
+            Name::Select => Some(PlacementQuestion::Select),
+            Name::Split => Some(PlacementQuestion::Split),
+            Name::ClusterSelector | Name::Taints | Name::FreeCapacity | Name::Spread => None,
+        }
+    }
+
+    fn extended(self, stage: PlacementQuestion, place: Place) -> Result<ExtendedStage, YamlError> {
+        let what = stage.as_str();
+        let (kind, name) = match (self.plugin, self.cel_policy) {
+            (Some(name), None) => (ExtensionKind::Plugin, name),
+            (None, Some(name)) => (ExtensionKind::CelPolicy, name),
+            _ => {
+                let hint =
+                    format!("{what} is answered by an extension; name one, as `plugin: NAME` or `celPolicy: NAME`");
+                return Err(wrong(place, hint));
+            }
+        };
+        if let Some(params) = self.params {
+            let hint =
+                format!("the params of an extension stand in the {kind} itself: write them in its `spec.params`");
+            return Err(wrong(Place::of(params.referenced), hint));
+        }
+        let by = ExtensionName::new(kind, &name).map_err(|error| wrong(place, error.to_string()))?;
+        Ok(ExtendedStage { stage, by })
+    }
+
+    fn built_in(self, place: Place) -> Result<StageKind, YamlError> {
+        if self.plugin.is_some() || self.cel_policy.is_some() {
+            let hint = "this stage is built in; an extension answers filter, score, select or split";
+            return Err(wrong(place, hint));
+        }
         let params = self.params;
-        let kind = match self.stage {
+        Ok(match self.stage {
             Name::ClusterSelector => match params {
                 Some(params) => StageKind::ClusterSelector(read(&params)?),
                 None => {
@@ -122,14 +168,13 @@ impl Step {
                     ));
                 }
             },
-            Name::Taints => match params.filter(|params| !is_empty(&params.value)) {
+            Name::FreeCapacity => StageKind::FreeCapacity(params.as_ref().map(read).transpose()?.unwrap_or_default()),
+            Name::Spread => StageKind::Spread(params.as_ref().map(read_spread).transpose()?.unwrap_or_default()),
+            _ => match params.filter(|params| !is_empty(&params.value)) {
                 Some(params) => return Err(wrong(Place::of(params.referenced), "taints takes no `params`")),
                 None => StageKind::Taints,
             },
-            Name::FreeCapacity => StageKind::FreeCapacity(params.as_ref().map(read).transpose()?.unwrap_or_default()),
-            Name::Spread => StageKind::Spread(params.as_ref().map(read_spread).transpose()?.unwrap_or_default()),
-        };
-        Ok(Stage { kind, failure_policy: self.failure_policy })
+        })
     }
 }
 
@@ -153,7 +198,7 @@ fn checked(kind: Kind, selector: Spanned<Selector>) -> Result<Selector, YamlErro
 
 fn stages(steps: Spanned<Vec<Spanned<Step>>>) -> Result<Vec<Stage>, YamlError> {
     if steps.value.is_empty() {
-        let hint = "`stages` is empty; name at least one of clusterSelector, taints, freeCapacity, spread";
+        let hint = "`stages` is empty; name at least one of clusterSelector, taints, freeCapacity, spread, or filter, score, select, split of an extension";
         return Err(wrong(Place::of(steps.referenced), hint));
     }
     let mut named = BTreeSet::new();
@@ -161,8 +206,12 @@ fn stages(steps: Spanned<Vec<Spanned<Step>>>) -> Result<Vec<Stage>, YamlError> {
     for step in steps.value {
         let place = Place::of(step.referenced);
         let stage = step.value.stage(place)?;
-        if !named.insert(stage.kind.name()) {
-            return Err(wrong(place, format!("{} stands here twice; a stage judges once", stage.kind.name())));
+        let name = match &stage.kind {
+            StageKind::Extended(extended) => extended.to_string(),
+            built_in => built_in.name().to_owned(),
+        };
+        if !named.insert(name.clone()) {
+            return Err(wrong(place, format!("{name} stands here twice; a stage judges once")));
         }
         stages.push(stage);
     }

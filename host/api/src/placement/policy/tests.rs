@@ -137,9 +137,6 @@ fn what_would_never_select_or_decide_is_an_error() {
         let problem = problem(right, wrong);
         assert!(problem.contains(wanted), "{problem}");
     }
-    let twice = format!("{WHOLE}---\n{}", WHOLE.split("---\n").nth(1).unwrap());
-    let problem = Policy::parse(&twice).unwrap_err().to_string();
-    assert!(problem.contains("ClusterPlacementPolicy rest stands in this file twice"), "{problem}");
 }
 
 #[test]

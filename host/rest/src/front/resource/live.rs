@@ -18,6 +18,7 @@ use super::accept;
 use super::get::{fetch, path_of};
 use crate::body::{Body, Encoding, json};
 use crate::front::Service;
+use crate::front::resource::extended::refuse_extended;
 use crate::negotiate::refusal_syntax;
 use crate::query::Query;
 use crate::read::live::{LiveObject, LivePart, list_json, merged, show};
@@ -184,6 +185,7 @@ impl Narrowed {
     fn read(query: &Query, served: &ResourceInfo) -> Result<Self, Status> {
         let bad = |error: orrery_cache::SelectorError| Status::bad_request(error.to_string());
         let labels = LabelSelector::parse(&query.text("labelSelector")).map_err(bad)?;
+        refuse_extended(&labels)?;
         let table = FieldTable::custom(served.namespaced, std::iter::empty());
         let fields = FieldSelector::parse(&query.text("fieldSelector"), &table).map_err(bad)?;
         let (name, namespace) = (fields.name().map(str::to_owned), fields.namespace().map(str::to_owned));

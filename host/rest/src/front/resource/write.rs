@@ -37,6 +37,7 @@ use crate::status::Status;
 use crate::translate::{Border, JsonPatch, Members, Own, Pairs, Refused, Versions};
 pub(in crate::front) use capacity::Capacity;
 use content::Content;
+pub(in crate::front) use place::{Placed, now_ms, said};
 use send::{BODY_WAIT, Outgoing, Sent};
 
 /// Longest body of a write (AS pkg/server/config.go: MaxRequestBodyBytes).

@@ -1,4 +1,4 @@
-//! What the clusters have free for pods, from the caches of nodes and pods.
+//! What the clusters have and have free for pods, from the caches of nodes and pods.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,7 +23,18 @@ pub(in crate::front) struct Capacity(Mutex<Option<Counted>>);
 #[derive(Clone)]
 struct Counted {
     at: Instant,
-    free: Arc<BTreeMap<ClusterName, Free>>,
+    amounts: Arc<BTreeMap<ClusterName, Amounts>>,
+}
+
+/// What one cluster has.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Amounts {
+    /// What its nodes have.
+    pub(super) capacity: Free,
+    /// What they give to pods.
+    pub(super) allocatable: Free,
+    /// What of that no pod asks for.
+    pub(super) free: Free,
 }
 
 #[derive(Deserialize)]
@@ -42,6 +53,8 @@ struct NodeSpec {
 
 #[derive(Default, Deserialize)]
 struct NodeStatus {
+    #[serde(default)]
+    capacity: Value,
     #[serde(default)]
     allocatable: Value,
 }
@@ -63,43 +76,46 @@ struct PodStatus {
 // === impl Capacity ===
 
 impl Capacity {
-    /// What each cluster has free; of one that is not there nothing is known. Creates that come together share a count.
-    pub(super) async fn of(&self, sequencer: &Sequencer) -> BTreeMap<ClusterName, Free> {
+    /// What each cluster has; of one that is not there nothing is known. Creates that come together share a count.
+    pub(super) async fn of(&self, sequencer: &Sequencer) -> Arc<BTreeMap<ClusterName, Amounts>> {
         let mut counted = self.0.lock().await;
-        if let Some(Counted { at, free }) = &*counted
+        if let Some(Counted { at, amounts }) = &*counted
             && at.elapsed() < COUNTED_FOR
         {
-            return (**free).clone();
+            return amounts.clone();
         }
         let resource = |name: &'static str| async move { sequencer.resource(&Gvr::new("", "v1", name)).await.ok() };
         let (Some(nodes), Some(pods)) = (resource("nodes").await, resource("pods").await) else {
-            return BTreeMap::new();
+            return Arc::default();
         };
         let (nodes, pods) = (nodes.reader().clone(), pods.reader().clone());
-        let free = tokio::task::spawn_blocking(move || count(&nodes, &pods)).await.unwrap_or_default();
-        *counted = Some(Counted { at: Instant::now(), free: Arc::new(free.clone()) });
-        free
+        let amounts: Arc<_> =
+            tokio::task::spawn_blocking(move || count(&nodes, &pods)).await.unwrap_or_default().into();
+        *counted = Some(Counted { at: Instant::now(), amounts: amounts.clone() });
+        amounts
     }
 }
 
 /// Of each cluster what its nodes that take pods can give, less what its pods that are not over ask for.
-fn count(nodes: &Reader, pods: &Reader) -> BTreeMap<ClusterName, Free> {
-    let mut free: BTreeMap<ClusterName, Free> = BTreeMap::new();
+fn count(nodes: &Reader, pods: &Reader) -> BTreeMap<ClusterName, Amounts> {
+    let mut amounts: BTreeMap<ClusterName, Amounts> = BTreeMap::new();
     for object in nodes.latest().range(None, None) {
         let Ok(node) = serde_json::from_slice::<Node>(&object.body().to_bytes()) else { continue };
         if !node.spec.unschedulable {
-            let sum = free.entry(object.cluster().clone()).or_default();
-            *sum = added(*sum, Free::of_allocatable(&node.status.allocatable));
+            let sum = amounts.entry(object.cluster().clone()).or_default();
+            sum.capacity = added(sum.capacity, Free::of_allocatable(&node.status.capacity));
+            sum.allocatable = added(sum.allocatable, Free::of_allocatable(&node.status.allocatable));
+            sum.free = sum.allocatable;
         }
     }
     for object in pods.latest().range(None, None) {
-        let Some(free) = free.get_mut(object.cluster()) else { continue };
+        let Some(Amounts { free, .. }) = amounts.get_mut(object.cluster()) else { continue };
         let Ok(pod) = serde_json::from_slice::<Pod>(&object.body().to_bytes()) else { continue };
         if !matches!(pod.status.phase.as_str(), "Succeeded" | "Failed") {
             *free = less(*free, pod_requests(&pod.spec).unwrap_or_default());
         }
     }
-    free
+    amounts
 }
 
 fn added(sum: Free, node: Free) -> Free {

@@ -17,6 +17,7 @@ use super::everywhere::message_of;
 use super::send::Sent;
 use crate::body::{Body, json};
 use crate::front::Service;
+use crate::front::resource::extended::refuse_extended;
 use crate::front::resource::get::fetch;
 use crate::options::ListOptions;
 use crate::status::{Cause, Status};
@@ -94,6 +95,7 @@ impl Service {
         let bad = |error: orrery_cache::SelectorError| Status::bad_request(error.to_string());
         let shape = resource.reader().shape();
         let labels = LabelSelector::parse(&options.label_selector).map_err(bad)?;
+        refuse_extended(&labels)?;
         let fields = FieldSelector::parse(&options.field_selector, &shape.fields).map_err(bad)?;
         let is_virtual = self.settings().stamp == Stamp::Label;
         let label_selector = if is_virtual { labels.without_cluster().to_string() } else { labels.to_string() };

@@ -58,7 +58,7 @@ impl Service {
         }
         let (mut clusters, mut refused) = (Vec::new(), Vec::new());
         for member in self.front.fleet.members().iter() {
-            match self.unfit(call, member).await {
+            match self.unfit(&call.asked.gvr, &call.asked.namespace, member).await {
                 _ if named.as_ref().is_some_and(|named| named != member.name()) => {}
                 None => clusters.push(member.name().clone()),
                 Some(reason) => refused.push((member.name().clone(), reason)),

@@ -1,11 +1,13 @@
 //! A cluster for an object that nothing ties to one: by the policy that is for it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use orrery_api::ClusterName;
-use orrery_api::placement::{Candidate, Counted, Free, Reason, Unit};
+use orrery_api::placement::{Candidate, Counted, Policy, Reason, Unit};
 use orrery_cache::Object;
-use orrery_placement::{Pipeline, decide};
+use orrery_placement::{Decision, Pipeline, PlacementError, decide};
 use orrery_sequencer::Resource;
 use serde_json::{Value, json};
 
@@ -14,10 +16,17 @@ use crate::front::Service;
 use crate::status::Status;
 use crate::translate::Facts;
 
+/// Where a unit goes, and what decided.
+pub(in crate::front) struct Placed {
+    pub(in crate::front) policy: Option<Arc<Policy>>,
+    pub(in crate::front) decision: Result<Decision, PlacementError>,
+}
+
 // === impl Service ===
 
 impl Service {
-    /// Decides where a new object goes; 422 with the reason of each cluster where none fits.
+    /// Decides where a new object goes; 422 with the reason of each cluster where none fits, 429 where what has to judge
+    /// cannot yet.
     pub(super) async fn place(
         &self,
         call: &Call<'_>,
@@ -25,30 +34,62 @@ impl Service {
         facts: &Facts,
     ) -> Result<ClusterName, Status> {
         let unit = Unit::read(call.asked.gvr.clone(), &call.asked.namespace, &call.described(facts));
-        let policy = self.front.policies.for_unit(&unit);
-        let pipeline = policy.as_deref().map_or_else(Pipeline::default, Pipeline::of);
-        let held = pipeline.counted(&unit).map(|counted| held(resource, &counted));
-        let free = if unit.pods.is_some() { self.capacity.of(&self.front.sequencer).await } else { BTreeMap::new() };
-        let mut candidates = Vec::new();
-        for member in self.front.fleet.members().iter() {
-            let name = member.name().clone();
-            candidates.push(Candidate {
-                attributes: member.attributes(),
-                free: free.get(&name).copied().unwrap_or_else(Free::default),
-                objects: held.as_ref().map(|held| held.get(&name).copied().unwrap_or(0)),
-                unfit: self.unfit(call, member).await.map(|reason| Reason::new("Unfit", reason)),
-                name,
-            });
-        }
-        let refused = |error: &dyn std::fmt::Display| {
-            Status::invalid(&call.asked.gvr.group, &call.served.kind, call.new_name(facts), &error.to_string())
-        };
-        let decision = decide(&unit, &candidates, &pipeline).map_err(|error| refused(&error))?;
+        let decision = self.decision(&unit, resource).await.decision;
+        let decision = decision.map_err(|error| match retry_after(&error) {
+            Some(seconds) => Status::too_many_requests(said(&error), seconds),
+            None => Status::invalid(&call.asked.gvr.group, &call.served.kind, call.new_name(facts), &said(&error)),
+        })?;
         for skipped in &decision.skipped {
-            tracing::warn!(stage = skipped.stage, failure = %skipped.failure, "a stage of placement was skipped");
+            tracing::warn!(
+                stage = skipped.stage,
+                failure = %skipped.failure,
+                instead = ?skipped.instead,
+                "a stage of placement could not judge"
+            );
         }
         tracing::debug!(cluster = %decision.cluster, resource = %call.asked.gvr, "placed");
         Ok(decision.cluster)
+    }
+
+    /// What is decided of `unit`, of `resource`, now.
+    pub(in crate::front) async fn decision(&self, unit: &Unit, resource: &Resource) -> Placed {
+        let policies = &self.front.policies;
+        let policy = policies.for_unit(unit);
+        let of_policy = |policy: &Policy| Pipeline::of(policy, |stage| policies.stage(stage));
+        let pipeline = policy.as_deref().map_or_else(Pipeline::default, of_policy);
+        let held = pipeline.counted(unit).map(|counted| held(resource, &counted));
+        let candidates = self.candidates(unit, held.as_ref()).await;
+        let decision = decide(unit, &candidates, &pipeline, now_ms()).await;
+        Placed { policy, decision }
+    }
+
+    /// The fleet as placement sees it; `held` are the objects of each cluster, where they are counted.
+    pub(in crate::front) async fn candidates(
+        &self,
+        unit: &Unit,
+        held: Option<&BTreeMap<ClusterName, u64>>,
+    ) -> Vec<Candidate> {
+        let asks = unit.pods.is_some() || self.front.policies.registry().is_some();
+        let amounts = if asks { self.capacity.of(&self.front.sequencer).await } else { Arc::default() };
+        let mut candidates = Vec::new();
+        for member in self.front.fleet.members().iter() {
+            let name = member.name().clone();
+            let amounts = amounts.get(&name).copied().unwrap_or_default();
+            let unfit = self.unfit(&unit.gvr, &unit.namespace, member).await;
+            candidates.push(Candidate {
+                attributes: member.attributes(),
+                version: member.version().map(|version| version.git_version.to_string()).unwrap_or_default(),
+                lag_ms: member.last_seen().and_then(|seen| u64::try_from(seen.elapsed().ok()?.as_millis()).ok()),
+                capacity: amounts.capacity,
+                allocatable: amounts.allocatable,
+                free: amounts.free,
+                objects: held.map(|held| held.get(&name).copied().unwrap_or(0)),
+                scores: self.scores.of(&name),
+                unfit: unfit.map(|reason| Reason::new("Unfit", reason)),
+                name,
+            });
+        }
+        candidates
     }
 }
 
@@ -67,6 +108,30 @@ impl Call<'_> {
                 "annotations": pairs(&facts.annotations),
             }})
         })
+    }
+}
+
+/// Milliseconds since 1970.
+pub(in crate::front) fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// The error with its cause.
+pub(in crate::front) fn said(error: &PlacementError) -> String {
+    match error {
+        PlacementError::NoneFits { .. } => error.to_string(),
+        PlacementError::Failed { source, .. } => format!("{error}: {source}"),
+    }
+}
+
+/// Seconds after which a stage that could not judge may be able to.
+fn retry_after(error: &PlacementError) -> Option<u32> {
+    match error {
+        PlacementError::NoneFits { .. } => None,
+        PlacementError::Failed { source, .. } => {
+            source.retry_after.map(|after| u32::try_from(after.as_secs()).unwrap_or(u32::MAX).max(1))
+        }
     }
 }
 

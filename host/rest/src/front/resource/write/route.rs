@@ -113,23 +113,23 @@ impl Service {
     }
 
     /// Why an object of this kind cannot be made in a member at all.
-    pub(super) async fn unfit(&self, call: &Call<'_>, member: &Member) -> Option<String> {
+    pub(in crate::front) async fn unfit(&self, gvr: &Gvr, namespace: &str, member: &Member) -> Option<String> {
         match member.health() {
             Health::Reachable => {}
             Health::Unreachable { reason, .. } | Health::NeverSeen { reason } => {
                 return Some(format!("it does not answer: {reason}"));
             }
         }
-        if member.discovery().is_none_or(|discovery| discovery.find(&call.asked.gvr).is_none()) {
-            return Some(format!("it does not serve {}", call.asked.gvr));
+        if member.discovery().is_none_or(|discovery| discovery.find(gvr).is_none()) {
+            return Some(format!("it does not serve {gvr}"));
         }
-        if call.asked.namespace.is_empty() {
+        if namespace.is_empty() {
             return None;
         }
         let namespaces = self.front.sequencer.resource(&Gvr::new("", "v1", "namespaces")).await.ok()?;
-        let holders = namespaces.holders_of(&ObjectKey::new("", &call.asked.namespace));
+        let holders = namespaces.holders_of(&ObjectKey::new("", namespace));
         let has = holders.contains(member.name()) || holders.is_empty();
-        (!has).then(|| format!("it has no namespace {:?}", call.asked.namespace))
+        (!has).then(|| format!("it has no namespace {namespace:?}"))
     }
 }
 

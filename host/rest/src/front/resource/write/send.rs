@@ -11,7 +11,8 @@ use tokio::time::timeout;
 use super::{Call, away};
 use crate::body::full;
 use crate::front::Service;
-use crate::proxy::{no_such_member, own_headers};
+use crate::proxy::{no_such_member, own_headers, unanswered};
+use crate::request::Verb;
 use crate::status::Status;
 
 /// Longest answer to a write: a collection that was deleted.
@@ -19,6 +20,10 @@ const ANSWER_BYTES_MAX: usize = 256 << 20;
 
 /// How long a body may take, the client's and the member's answer (AS pkg/endpoints/handlers: a write may take 34 s).
 pub(super) const BODY_WAIT: Duration = Duration::from_secs(34);
+
+/// How long a member may think about a write: an API server gives up itself by then. Only a collection may take longer, as
+/// long as any request.
+const ANSWER_WAIT: Duration = Duration::from_secs(36);
 
 /// What a member answered.
 pub(super) struct Sent {
@@ -85,7 +90,14 @@ impl Service {
         if let Some(content_type) = content_type {
             headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
         }
-        let response = member.send(request).await.map_err(|error| unsent(&error))?;
+        let answer = member.send(request);
+        let answer = if call.asked.verb == Verb::DeleteCollection {
+            answer.await
+        } else {
+            let silent = |_| SendError::NoAnswer { cluster: member.name().clone(), seconds: ANSWER_WAIT.as_secs() };
+            timeout(ANSWER_WAIT, answer).await.map_err(silent).flatten()
+        };
+        let response = answer.map_err(|error| unanswered(&error, true))?;
         let (parts, body) = response.into_parts();
         let cut = |error: Box<dyn std::error::Error + Send + Sync>| {
             Status::timeout(format!(
@@ -98,12 +110,4 @@ impl Service {
         let warnings = parts.headers.get_all(WARNING).iter().cloned().collect();
         Ok(Sent { code: parts.status, bytes, warnings, retry_after: parts.headers.get(RETRY_AFTER).cloned() })
     }
-}
-
-/// 503 where the member has certainly not seen the write, so that it may be sent again; 504 where nobody knows.
-fn unsent(error: &SendError) -> Status {
-    if error.is_unsent() {
-        return Status::unavailable(error.to_string(), 5);
-    }
-    Status::timeout(format!("{error}; whether the write was done is not known"))
 }

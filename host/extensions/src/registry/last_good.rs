@@ -1,0 +1,86 @@
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use orrery_api::extension::{Capability, Case, CelTarget, ExtensionName, Limits};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tracing::warn;
+
+use crate::revision::Revision;
+use crate::runtime::Code;
+
+/// What served last of each extension, on disk: after a restart it serves where the newest revision cannot.
+#[derive(Debug)]
+pub(super) struct LastGood(PathBuf);
+
+/// A revision without its code, which stands beside it.
+#[derive(Deserialize, Serialize)]
+struct Kept {
+    digest: String,
+    params: Value,
+    limits: Limits,
+    capabilities: Vec<Capability>,
+    cases: Vec<Case>,
+    target: Option<CelTarget>,
+}
+
+// === impl LastGood ===
+
+impl LastGood {
+    pub(super) fn in_folder(folder: PathBuf) -> Self {
+        Self(folder)
+    }
+
+    /// That it cannot be kept matters only where it would be needed.
+    pub(super) fn keep(&self, revision: &Revision) {
+        let kept = Kept {
+            digest: revision.code.digest.clone(),
+            params: revision.params.clone(),
+            limits: revision.limits,
+            capabilities: revision.capabilities.iter().copied().collect(),
+            cases: revision.cases.clone(),
+            target: revision.target,
+        };
+        let keep = || -> io::Result<()> {
+            fs::create_dir_all(&self.0)?;
+            let path = self.path(&revision.name);
+            let text = serde_json::to_vec(&kept)?;
+            if fs::read(path.with_extension("json")).is_ok_and(|found| found == text) {
+                return Ok(());
+            }
+            write(&path.with_extension("wasm"), &revision.code.given)?;
+            write(&path.with_extension("json"), &text)
+        };
+        if let Err(error) = keep() {
+            warn!(%error, extension = %revision.name, "what serves of an extension cannot be kept for the next start");
+        }
+    }
+
+    pub(super) fn of(&self, name: &ExtensionName) -> Option<Revision> {
+        let path = self.path(name);
+        let kept: Kept = serde_json::from_slice(&fs::read(path.with_extension("json")).ok()?).ok()?;
+        let code = Code::read(&fs::read(path.with_extension("wasm")).ok()?).ok()?;
+        // The two files are written one after the other.
+        (code.digest == kept.digest).then(|| Revision {
+            name: name.clone(),
+            code,
+            params: kept.params,
+            limits: kept.limits,
+            capabilities: kept.capabilities.into_iter().collect(),
+            cases: kept.cases,
+            target: kept.target,
+        })
+    }
+
+    fn path(&self, name: &ExtensionName) -> PathBuf {
+        self.0.join(format!("{}-{}", name.kind, name.name))
+    }
+}
+
+fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let unfinished = path.with_extension("new");
+    fs::write(&unfinished, bytes)?;
+    fs::File::open(&unfinished)?.sync_all()?;
+    fs::rename(unfinished, path)
+}

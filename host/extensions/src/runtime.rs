@@ -1,0 +1,20 @@
+//! Where guests run: one engine for all of them, under limits that no guest can lift.
+
+mod artifacts;
+mod bindings;
+mod call;
+mod code;
+mod compile;
+mod engine;
+mod limiter;
+mod state;
+
+pub(crate) use artifacts::Artifacts;
+pub(crate) use bindings::orrery::plugin as wit;
+pub use call::CallError;
+pub(crate) use call::{Caller, Guest};
+pub use code::CodeError;
+pub(crate) use code::{Code, digest};
+pub(crate) use compile::Compiler;
+pub(crate) use engine::Engines;
+pub(crate) use state::{CallLog, Pinned, PinnedCluster};

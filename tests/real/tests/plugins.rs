@@ -1,0 +1,292 @@
+//! Plugins and rules in CEL in a running host: edited, broken, swapped and rolled back while it serves.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use orrery_harness::{Client, Cluster, ClusterSpec, Host, HostSpec, eventually, repository, start_all};
+use orrery_real::Kind;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+const SOON: Duration = Duration::from_secs(30);
+const JSON: (&str, &str) = ("content-type", "application/json");
+
+const STAGES: &str = "
+apiVersion: orrery.dev/v1alpha1
+kind: ClusterPlacementPolicy
+metadata: {name: all}
+spec:
+  stages:
+  - {stage: filter, celPolicy: maintenance}
+";
+
+/// Two members, the first of them under maintenance, and a host that reads `folder`.
+fn host_over(folder: &TempDir) -> Result<([Cluster; 2], Host)> {
+    let clusters = start_all(["east", "west"].map(ClusterSpec::bare))?;
+    let host = HostSpec::new()
+        .member(&clusters[0])
+        .member(&clusters[1])
+        .flag("--cluster-taint=east:maintenance.orrery.dev/upgrade=true:NoSchedule")
+        .flag("--cluster-label=east:tier=gold")
+        .flag("--cluster-label=west:tier=silver")
+        .flag(format!("--extensions={}", folder.path().display()))
+        .start()?;
+    Ok((clusters, host))
+}
+
+fn shipped(policy: &str) -> Result<String> {
+    Ok(fs::read_to_string(repository().join("policies").join(policy))?)
+}
+
+/// Writes a file as editors do: whole, under its name at once.
+fn write(folder: &Path, name: &str, content: impl AsRef<[u8]>) -> Result<()> {
+    fs::write(folder.join(".new"), content)?;
+    Ok(fs::rename(folder.join(".new"), folder.join(name))?)
+}
+
+/// Makes a ConfigMap that nothing ties to a cluster; the cluster that it went to.
+fn placed(client: &Client, name: &str) -> Result<String> {
+    let made = client.create(Kind::ConfigMaps.in_default(), &json!({"metadata": {"name": name}}))?;
+    Ok(made["metadata"]["labels"]["orrery.dev/cluster"].as_str().context("it has no stamp")?.to_owned())
+}
+
+fn status(client: &Client, extension: &str) -> Result<Value> {
+    client.json(&format!("/orrery/v1/extensions/{extension}"))
+}
+
+fn is(client: &Client, extension: &str, state: &str) -> Result<Value> {
+    let status = status(client, extension)?;
+    ensure!(status["state"] == state, "{status}");
+    Ok(status)
+}
+
+#[test]
+fn a_rule_decides_the_next_create_and_a_broken_one_never_does() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    write(folder.path(), "stages.yaml", STAGES)?;
+    write(folder.path(), "maintenance.yaml", shipped("maintenance.yaml")?)?;
+    let (_clusters, mut host) = host_over(&folder)?;
+    let client = host.client()?;
+    // The first create waits for the rule that it needs.
+    ensure!(placed(&client, "kept-off")? == "west", "a cluster under maintenance got new work");
+    is(&client, "CelPolicy/maintenance", "Serving")?;
+
+    write(
+        folder.path(),
+        "maintenance.yaml",
+        shipped("maintenance.yaml")?.replace("cluster.taints.filter", "cluster.tants.filter"),
+    )?;
+    let stale = eventually("the broken rule is refused", SOON, || is(&client, "CelPolicy/maintenance", "Stale"))?;
+    let reason = stale["refusal"]["reason"].as_str().unwrap_or_default();
+    ensure!(reason.contains("tants") && reason.contains("did you mean"), "{reason}");
+    ensure!(placed(&client, "still-kept-off")? == "west", "a rule that does not serve decided");
+
+    // A rule whose tests fail does not serve either, and after a restart what served last does.
+    write(
+        folder.path(),
+        "maintenance.yaml",
+        shipped("maintenance.yaml")?.replace("kept: [west, bare]", "kept: [east]"),
+    )?;
+    eventually("the failing test is named", SOON, || {
+        let stale = is(&client, "CelPolicy/maintenance", "Stale")?;
+        let reason = stale["refusal"]["reason"].as_str().unwrap_or_default();
+        ensure!(stale["refusal"]["step"] == "self-test" && reason.contains("new work stays off"), "{stale}");
+        Ok(())
+    })?;
+    host.kill9()?;
+    host.restart()?;
+    let client = host.client()?;
+    ensure!(placed(&client, "after-the-restart")? == "west", "after a restart the last good rule does not serve");
+    is(&client, "CelPolicy/maintenance", "Stale")?;
+
+    // Its tests are of its own params, so they go with them.
+    let rule = shipped("maintenance.yaml")?;
+    let rule = rule.split("  tests:").next().context("it is empty")?.replace("prefix: maintenance", "prefix: other");
+    write(folder.path(), "maintenance.yaml", rule)?;
+    let mut at = 0;
+    eventually("the edited rule decides", SOON, || {
+        at += 1;
+        ensure!(placed(&client, &format!("let-in-{at}"))? == "east", "east is kept off");
+        Ok(())
+    })
+}
+
+#[test]
+fn a_component_that_is_dropped_into_the_folder_scores_and_the_next_one_replaces_it() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let scorer = fs::read(repository().join("plugins/example-scorer/example-scorer.wasm"))?;
+    write(folder.path(), "prefer.wasm", &scorer)?;
+    let plugin = |weights: &str| {
+        format!(
+            "apiVersion: orrery.dev/v1alpha1\nkind: Plugin\nmetadata: {{name: prefer}}\nspec:\n  component: {{path: prefer.wasm}}\n  \
+             params: {{label: tier, weights: {weights}}}\n---\napiVersion: orrery.dev/v1alpha1\nkind: ClusterPlacementPolicy\n\
+             metadata: {{name: all}}\nspec:\n  stages: [{{stage: score, plugin: prefer}}]\n"
+        )
+    };
+    write(folder.path(), "prefer.yaml", plugin("{gold: 100}"))?;
+    let (_clusters, host) = host_over(&folder)?;
+    let client = host.client()?;
+    ensure!(placed(&client, "to-gold")? == "east", "the label was not preferred");
+    let first = is(&client, "Plugin/prefer", "Serving")?["generation"]["number"].clone();
+
+    write(folder.path(), "prefer.yaml", plugin("{silver: 100}"))?;
+    let mut at = 0;
+    eventually("the new params decide", SOON, || {
+        at += 1;
+        ensure!(placed(&client, &format!("from-gold-{at}"))? == "west", "gold is still preferred");
+        Ok(())
+    })?;
+    ensure!(
+        status(&client, "Plugin/prefer")?["generation"]["number"].as_u64() > first.as_u64(),
+        "it is the same generation"
+    );
+
+    // Half a component, and params that it does not take, change nothing.
+    write(folder.path(), "prefer.wasm", &scorer[..scorer.len() / 2])?;
+    write(folder.path(), "prefer.yaml", plugin("[1]"))?;
+    eventually("the wrong params are refused", SOON, || is(&client, "Plugin/prefer", "Stale"))?;
+    ensure!(placed(&client, "as-before")? == "west", "what does not serve decided");
+
+    let back = client.send("POST", "/orrery/v1/extensions/Plugin/prefer/rollback", &[JSON], b"")?.success()?;
+    ensure!(back["generation"]["number"] == first, "{back}");
+    ensure!(placed(&client, "rolled-back")? == "east", "the generation before does not decide");
+    Ok(())
+}
+
+#[test]
+fn what_users_ask_of_plugins_is_printed() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    write(folder.path(), "stages.yaml", STAGES)?;
+    write(folder.path(), "maintenance.yaml", shipped("maintenance.yaml")?)?;
+    let (_clusters, host) = host_over(&folder)?;
+    let client = host.client()?;
+    placed(&client, "a")?;
+    let run = |args: &[&str]| -> Result<String> {
+        let output = host.command(args)?.output()?;
+        Ok([output.stdout, output.stderr].map(|text| String::from_utf8_lossy(&text).into_owned()).concat())
+    };
+    let listed = run(&["plugin", "list"])?;
+    ensure!(listed.lines().any(|line| line.starts_with("CelPolicy   maintenance   Serving   1 ")), "{listed}");
+    let shown = run(&["plugin", "show", "maintenance", "--cel"])?;
+    ensure!(shown.contains("generation 1") && shown.contains("placement-filter"), "{shown}");
+
+    let object = folder.path().join("object.json");
+    fs::write(&object, json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "b"}}).to_string())?;
+    let object = object.to_str().context("the path is no text")?;
+    let place = run(&["place", "--dry-run", "-f", object])?;
+    ensure!(place.starts_with("configmaps default/b goes to west\nby ClusterPlacementPolicy all\n"), "{place}");
+    ensure!(place.contains("filter by CelPolicy maintenance: the cluster is under maintenance"), "{place}");
+    ensure!(client.get("/api/v1/namespaces/default/configmaps/b")?.status == 404, "a dry run made it");
+
+    let policies = repository().join("policies");
+    for entry in fs::read_dir(policies)? {
+        let path = entry?.path();
+        let tried = run(&["policy", "test", path.to_str().context("the path is no text")?])?;
+        ensure!(tried.contains("would serve, "), "{}: {tried}", path.display());
+    }
+    let scorer = repository().join("plugins/example-scorer/example-scorer.wasm");
+    let checked = run(&["plugin", "check", scorer.to_str().context("the path is no text")?])?;
+    ensure!(checked.starts_with("example-scorer: would serve, 3 cases passed"), "{checked}");
+    let missing = run(&["plugin", "show", "nobody"])?;
+    ensure!(missing.contains("there is no Plugin nobody"), "{missing}");
+    Ok(())
+}
+
+#[test]
+fn what_something_outside_says_of_clusters_counts() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    write(folder.path(), "stages.yaml", STAGES.replace("celPolicy: maintenance", "celPolicy: cheap"))?;
+    let rule = "apiVersion: orrery.dev/v1alpha1\nkind: CelPolicy\nmetadata: {name: cheap}\nspec:\n  target: {stage: filter}\n  \
+                expressions:\n  - {name: cheap, expression: \"has(cluster.scores.cost) && cluster.scores.cost.value < 10\"}\n";
+    write(folder.path(), "cheap.yaml", rule)?;
+    let (_clusters, host) = host_over(&folder)?;
+    let client = host.client()?;
+    let score = |cluster: &str, value: i64| {
+        let score = json!([{"cluster": cluster, "name": "cost", "value": value}]);
+        client.send("POST", "/orrery/v1/scores", &[JSON], score.to_string().as_bytes())
+    };
+    score("east", 5)?.success()?;
+    score("west", 50)?.success()?;
+    ensure!(placed(&client, "a")? == "east", "the cheap cluster was not taken");
+    score("east", 50)?.success()?;
+    score("west", 5)?.success()?;
+    ensure!(placed(&client, "b")? == "west", "the last word does not count");
+    let unknown = score("nowhere", 5)?;
+    ensure!(unknown.status == 400 && unknown.text().contains("no cluster is called nowhere"), "{}", unknown.text());
+    Ok(())
+}
+
+/// Names of what a list shows.
+fn names(list: &Value) -> BTreeSet<&str> {
+    list["items"].as_array().into_iter().flatten().filter_map(|item| item["metadata"]["name"].as_str()).collect()
+}
+
+#[test]
+fn virtual_labels_select_in_lists_and_watches_until_the_rule_changes() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let rule = |expression: &str| {
+        format!(
+            "apiVersion: orrery.dev/v1alpha1\nkind: CelPolicy\nmetadata: {{name: sizes}}\nspec:\n  target: {{stage: virtual-label, \
+             resources: [configmaps]}}\n  expressions:\n  - {{name: size, expression: \"{expression}\"}}\n"
+        )
+    };
+    let by_value = "has(object.data) && has(object.data.value) && int(object.data.value) > 10 ? 'large' : 'small'";
+    write(folder.path(), "sizes.yaml", rule(by_value))?;
+    let (_clusters, host) = host_over(&folder)?;
+    let client = host.client()?;
+    let maps = Kind::ConfigMaps.in_default();
+    let make = |name: &str, cluster: &str, value: &str| -> Result<()> {
+        let labels = json!({"orrery.dev/cluster": cluster, "of": "test"});
+        let map = json!({"metadata": {"name": name, "labels": labels}, "data": {"value": value}});
+        client.create(maps, &map).map(drop)
+    };
+    make("a", "east", "5")?;
+    make("b", "west", "50")?;
+    make("c", "west", "7")?;
+    let large = format!("{maps}?labelSelector=of%3Dtest,labels.orrery.dev/size%3Dlarge");
+    let small = format!("{maps}?labelSelector=of%3Dtest,labels.orrery.dev/size%21%3Dlarge&limit=1");
+    ensure!(names(&client.json(&large)?) == BTreeSet::from(["b"]), "{}", client.json(&large)?);
+    let page = client.json(&small)?;
+    let next = format!("{small}&continue={}", page["metadata"]["continue"].as_str().context("there is one page")?);
+    ensure!(client.get(&next)?.status == 200, "the next page is not there");
+
+    let mut events = client.lines(&format!(
+        "{large}&watch=true&resourceVersion={}",
+        client.json(&large)?["metadata"]["resourceVersion"].as_str().unwrap_or_default()
+    ))?;
+    let set = |name: &str, value: &str| -> Result<()> {
+        let patch = json!({"data": {"value": value}}).to_string();
+        let kind = ("content-type", "application/merge-patch+json");
+        client.send("PATCH", &format!("{maps}/{name}"), &[kind], patch.as_bytes())?.success().map(drop)
+    };
+    set("a", "11")?;
+    set("a", "12")?;
+    set("b", "1")?;
+    set("c", "8")?;
+    set("a", "3")?;
+    for wanted in ["ADDED a 11", "MODIFIED a 12", "DELETED b 50", "DELETED a 12"] {
+        let event = events.next_json()?.context("the watch ended")?;
+        let object = &event["object"];
+        let told = [&event["type"], &object["metadata"]["name"], &object["data"]["value"]];
+        let told = told.map(|text| text.as_str().unwrap_or_default()).join(" ");
+        ensure!(told == wanted, "{event} is not {wanted}");
+    }
+
+    // Members do not know such labels: to send them on would delete everything that has none.
+    let all = format!("{maps}?labelSelector=labels.orrery.dev/size%21%3Dlarge");
+    let refused = client.send("DELETE", &all, &[], b"")?;
+    ensure!(refused.status == 400 && refused.text().contains("is what extensions say"), "{}", refused.text());
+
+    // Another rule selects others: what was selected has to be listed anew, pages too.
+    write(folder.path(), "sizes.yaml", rule("'large'"))?;
+    let event = events.next_json()?.context("the watch ended without a word")?;
+    ensure!(event["type"] == "ERROR" && event["object"]["code"] == 410, "{event}");
+    ensure!(names(&client.json(&large)?) == BTreeSet::from(["a", "b", "c"]), "{}", client.json(&large)?);
+    ensure!(client.get(&next)?.status == 410, "a page of another rule was served");
+    let none = client.get(&format!("{}?labelSelector=labels.orrery.dev/size", Kind::Pods.everywhere()))?;
+    ensure!(none.status == 400 && none.text().contains("no extension gives labels to pods"), "{}", none.text());
+    Ok(())
+}
