@@ -230,7 +230,7 @@ fn every_problem_of_a_spec_is_listed_with_its_place() {
         "variables": [{"name": "a b", "expression": "1"}, {"name": "c"}],
         "expressions": [{"expression": "cluster.ready &&"}, {"expresion": "true"}, 7],
         "failurePolicy": "Ignore",
-        "limits": {"perCall": 1},
+        "limits": 1,
         "tests": [{"input": {}}],
         "params": [],
     });
@@ -239,10 +239,10 @@ fn every_problem_of_a_spec_is_listed_with_its_place() {
         [
             "there is no field matchCondition; did you mean matchConditions?",
             "target.stage: filtre is none; did you mean filter?",
-            "limits: there is no field perCall; there are perEvaluation, perDecision",
+            "limits: it is a number, not a map",
+            "params: it is a list, not a map",
             "tests[0]: there is no field input; did you mean inputs?",
             "tests[0]: it needs a name",
-            "params: it is a list, not a map",
             "variables[0]: a b cannot be written as variables.a b; use letters, digits and _",
             "variables[1]: it needs a expression",
             "expressions[0].expression: line 1, column 17: the expression ends here; expected a value",

@@ -56,16 +56,16 @@ pub(super) fn stage(fields: &Fields<'_>, problems: &mut Problems) -> Option<Stag
 /// What the host reads of a spec, as far as it can be wrong here.
 pub(super) fn check_others(fields: &Fields<'_>, problems: &mut Problems) {
     fields.text("environment", problems);
-    if let Some(limits) = fields.get("limits") {
-        Fields::of(limits, "limits", &["perEvaluation", "perDecision"], problems);
+    // The host knows what limits and params there are.
+    for name in ["limits", "params"] {
+        if let Some(other) = fields.get(name).filter(|value| !value.is_object()) {
+            problems.add(name, format!("it is {}, not a map", crate::fields::kind(other)));
+        }
     }
     for (place, test) in fields.list("tests", problems) {
         if let Some(test) = Fields::of(test, &place, &["name", "inputs", "expect"], problems) {
             test.needed("name", problems);
         }
-    }
-    if let Some(params) = fields.get("params").filter(|params| !params.is_object()) {
-        problems.add("params", format!("it is {}, not a map", crate::fields::kind(params)));
     }
 }
 
