@@ -76,7 +76,7 @@ const MEMORY: &[Case] = &[
         "makes a table huge",
         "(drop (table.grow $t (ref.null func) (i32.const 2000000000))) (unreachable)",
         "(table $t 1 funcref)",
-        "trap",
+        "fuel",
     ),
 ];
 
