@@ -58,7 +58,7 @@ pub enum OpenError {
 
 /// How often the directory is looked at. A file is read once it has stayed as it is between two looks, so that one that is
 /// being written is not read by half.
-const LOOK: Duration = Duration::from_millis(500);
+const LOOK: Duration = Duration::from_millis(100);
 
 // === impl Extensions ===
 

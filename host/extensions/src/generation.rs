@@ -71,6 +71,11 @@ impl Generation {
         &self.guest
     }
 
+    /// From now on only these fields of clusters are sent, as it reads no others.
+    pub(crate) fn reads_of_clusters(&mut self, fields: &[String]) {
+        self.candidate_paths = Paths::of(Some(fields));
+    }
+
     pub(crate) fn object_paths(&self) -> &Paths {
         &self.object_paths
     }
@@ -105,7 +110,7 @@ impl Generation {
         let unit = inputs::unit(request.unit, &self.unit_paths).to_string();
         let candidate = |candidate: &orrery_api::placement::Candidate| placement_types::Candidate {
             name: candidate.name.to_string(),
-            doc: self.candidate_paths.of_document(&inputs::candidate(candidate)).to_string(),
+            doc: inputs::candidate_limited(candidate, &self.candidate_paths).to_string(),
         };
         let replicas = request.unit.pods.as_ref().map(|pods| u32::try_from(pods.replicas).unwrap_or(u32::MAX));
         let request_ = placement_types::Request {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use orrery_api::placement::{Candidate, Free, PlacementRequest, Unit, UnitName};
+use orrery_api::placement::{Candidate, Free, PlacementRequest, PushedScore, Taint, Unit, UnitName};
 use serde_json::{Map, Value, json};
 
 use crate::runtime::{Pinned, PinnedCluster};
@@ -99,40 +99,73 @@ fn object(unit: &Unit, paths: &Paths) -> Value {
     object
 }
 
-/// `candidate` as the schema `candidate` has it.
-pub(crate) fn candidate(candidate: &Candidate) -> Value {
-    let attributes = &candidate.attributes;
-    let labels: Map<String, Value> =
-        attributes.labels.iter().map(|(key, value)| (key.clone(), Value::from(value.as_str()))).collect();
-    let taint = |taint: &orrery_api::placement::Taint| json!({"key": taint.key, "value": taint.value, "effect": taint.effect.as_str()});
-    let region = REGIONS.iter().find_map(|key| candidate.label(key)).unwrap_or_default();
-    let scores: Map<String, Value> = candidate
-        .scores
-        .iter()
-        .map(|(name, score)| {
-            (name.clone(), json!({"value": score.value, "ageMs": score.age_ms, "expired": score.expired}))
-        })
-        .collect();
-    let requested = Free {
-        cpu_milli: less(candidate.allocatable.cpu_milli, candidate.free.cpu_milli),
-        memory_bytes: less(candidate.allocatable.memory_bytes, candidate.free.memory_bytes),
-        pods: less(candidate.allocatable.pods, candidate.free.pods),
-    };
-    json!({
-        "name": candidate.name.as_str(),
-        "labels": labels,
-        "taints": attributes.taints.iter().map(taint).collect::<Vec<_>>(),
-        "version": candidate.version,
-        "region": region,
-        "ready": candidate.unfit.is_none(),
-        "lagMs": candidate.lag_ms,
-        "capacity": amounts(&candidate.capacity),
-        "allocatable": amounts(&candidate.allocatable),
-        "requested": amounts(&requested),
-        "free": amounts(&candidate.free),
-        "objects": candidate.objects,
-        "scores": scores,
-    })
+/// All of `of` that the schema `candidate` has.
+pub(crate) fn candidate(of: &Candidate) -> Value {
+    CANDIDATE.iter().map(|field| ((*field).to_owned(), field_of(of, field))).collect::<Map<_, _>>().into()
+}
+
+/// What `paths` name of it. Nothing else is made: a fleet of a thousand is told anew for each decision.
+pub(crate) fn candidate_limited(of: &Candidate, paths: &Paths) -> Value {
+    let Some(named) = &paths.0 else { return candidate(of) };
+    let is_named = |field: &&&str| named.iter().any(|path| path.first().is_some_and(|first| first == **field));
+    let fields = CANDIDATE.iter().filter(is_named).map(|field| ((*field).to_owned(), field_of(of, field)));
+    let document = Value::Object(fields.collect());
+    if named.iter().all(|path| path.len() == 1) { document } else { paths.of_document(&document) }
+}
+
+/// The fields of the schema `candidate`.
+const CANDIDATE: [&str; 13] = [
+    "name",
+    "labels",
+    "taints",
+    "version",
+    "region",
+    "ready",
+    "lagMs",
+    "capacity",
+    "allocatable",
+    "requested",
+    "free",
+    "objects",
+    "scores",
+];
+
+fn field_of(of: &Candidate, field: &str) -> Value {
+    let attributes = &of.attributes;
+    match field {
+        "name" => of.name.as_str().into(),
+        "labels" => {
+            let label = |(key, value): (&String, &String)| (key.clone(), Value::from(value.as_str()));
+            attributes.labels.iter().map(label).collect::<Map<_, _>>().into()
+        }
+        "taints" => attributes.taints.iter().map(taint).collect(),
+        "version" => of.version.as_str().into(),
+        "region" => REGIONS.iter().find_map(|key| of.label(key)).unwrap_or_default().into(),
+        "ready" => of.unfit.is_none().into(),
+        "lagMs" => of.lag_ms.into(),
+        "capacity" => amounts(&of.capacity),
+        "allocatable" => amounts(&of.allocatable),
+        "requested" => amounts(&requested(of)),
+        "free" => amounts(&of.free),
+        "objects" => of.objects.into(),
+        _ => of.scores.iter().map(|(name, score)| (name.clone(), pushed(score))).collect::<Map<_, _>>().into(),
+    }
+}
+
+fn taint(taint: &Taint) -> Value {
+    json!({"key": taint.key, "value": taint.value, "effect": taint.effect.as_str()})
+}
+
+fn pushed(score: &PushedScore) -> Value {
+    json!({"value": score.value, "ageMs": score.age_ms, "expired": score.expired})
+}
+
+fn requested(of: &Candidate) -> Free {
+    Free {
+        cpu_milli: less(of.allocatable.cpu_milli, of.free.cpu_milli),
+        memory_bytes: less(of.allocatable.memory_bytes, of.free.memory_bytes),
+        pods: less(of.allocatable.pods, of.free.pods),
+    }
 }
 
 fn less(all: Option<u64>, free: Option<u64>) -> Option<u64> {
@@ -193,6 +226,17 @@ mod tests {
         assert_eq!(told(&paths(&["object.data"])), json!({"data": {"token": "dG9rZW4="}}).to_string());
         let config_map = Unit::read(Gvr::new("", "v1", "configmaps"), "shop", &object);
         assert!(unit(&config_map, &Paths::of(None))["object"].to_string().contains("dG9rZW4="));
+    }
+
+    #[test]
+    fn what_is_made_for_the_paths_is_what_they_name_of_all() {
+        let mut east = Candidate::named(ClusterName::new("east").unwrap());
+        east.free = Free { cpu_milli: Some(5), memory_bytes: None, pods: Some(1) };
+        east.scores.insert("cost".into(), PushedScore { value: 1, age_ms: 2, expired: false });
+        for named in [&["free.cpuMilli", "name"][..], &["scores", "labels"], &["scores.cost.value", "no.such"], &[]] {
+            let paths = paths(named);
+            assert_eq!(candidate_limited(&east, &paths), paths.of_document(&candidate(&east)), "{named:?}");
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::Path;
 
 use orrery_api::extension::Capability;
+use serde_json::{Value, json};
 
 use crate::cases;
 use crate::generation::Generation;
@@ -64,8 +65,11 @@ impl Runtime {
             let reason = "it exports nothing that a host asks; export an interface of orrery:plugin@0.1.0";
             return Err(Refusal { step: Step::Link, reason: reason.to_owned() });
         }
-        let generation = Generation::new(number, revision, guest);
+        let mut generation = Generation::new(number, revision, guest);
         check_params(&generation).await?;
+        if let Some(fields) = fields_read(&generation).await {
+            generation.reads_of_clusters(&fields);
+        }
         cases::check(&generation).await.map_err(|reason| Refusal { step: Step::SelfTest, reason })?;
         Ok(generation)
     }
@@ -83,6 +87,15 @@ fn verify(revision: &Revision) -> Result<(), Refusal> {
         }
         None => Ok(()),
     }
+}
+
+/// The fields of clusters that a rule reads; `None` where it is none, or may read all.
+async fn fields_read(generation: &Generation) -> Option<Vec<String>> {
+    generation.revision.target?;
+    let request = json!({"settings": generation.revision.params}).to_string();
+    let explained = generation.guest().explain(&generation.caller(), &request).await.ok()?;
+    let explained: Value = serde_json::from_str(&explained).ok()?;
+    serde_json::from_value(explained["clusterFields"].clone()).ok()
 }
 
 /// A plugin without lifecycle has no params to check.

@@ -4,6 +4,7 @@
 mod client;
 mod fleet;
 mod markers;
+mod plugins;
 mod reads;
 mod report;
 mod writes;
@@ -42,6 +43,8 @@ enum Name {
     Fleet,
     /// Writes through the host beside an API server
     Writes,
+    /// Decisions by plugins and rules beside a built-in stage
+    Plugins,
 }
 
 #[tokio::main]
@@ -67,6 +70,7 @@ async fn run(name: Name, arguments: &Arguments) -> anyhow::Result<Outcome> {
         Name::Reads => reads::run(arguments.quick, &arguments.part).await,
         Name::Fleet => fleet::run(arguments.quick, arguments.soak).await,
         Name::Writes => writes::run(arguments.quick).await,
+        Name::Plugins => plugins::run(arguments.quick).await,
         Name::Markers => Ok(Outcome { figures: markers::run().await?, failed: Vec::new() }),
     }
 }
