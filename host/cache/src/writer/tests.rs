@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use async_trait::async_trait;
 use bytes::Bytes;
+use orrery_api::extension::{Selectable, SelectorFilter};
+use orrery_api::placement::StageFailure;
 use orrery_api::{ClusterName, Gvr, Naming, ObjectKey, Stamp, Uid};
 use orrery_markers::{ChangeKind, Digest, Marker, MemberObject, MemberVersion};
 use proptest::prelude::*;
@@ -87,6 +90,56 @@ fn kinds(events: &[WatchEvent]) -> Vec<(ChangeKind, u64)> {
 fn selection(namespace: Option<&str>, labels: &str) -> Selection {
     let labels = LabelSelector::parse(labels).unwrap();
     Selection { namespace: namespace.map(Into::into), labels, ..Selection::everything() }
+}
+
+/// Selects what has a text in its JSON, as an extension would, which takes its time.
+#[derive(Debug)]
+struct Says {
+    text: &'static str,
+    takes: Duration,
+}
+
+#[async_trait]
+impl SelectorFilter for Says {
+    async fn select(&self, objects: &[&dyn Selectable]) -> Result<Vec<bool>, StageFailure> {
+        tokio::task::yield_now().await;
+        if !self.takes.is_zero() {
+            tokio::time::sleep(self.takes).await;
+        }
+        let says = |object: &&dyn Selectable| String::from_utf8(object.json()).unwrap().contains(self.text);
+        Ok(objects.iter().map(says).collect())
+    }
+
+    async fn outdated(&self) {
+        std::future::pending().await
+    }
+
+    fn generation(&self) -> u64 {
+        1
+    }
+}
+
+fn says(selection: Selection, text: &'static str) -> Selection {
+    Selection { extended: Some(Arc::new(Says { text, takes: Duration::ZERO })), ..selection }
+}
+
+#[test]
+fn what_an_extension_is_being_asked_about_is_neither_lost_nor_passed_over_when_nobody_waits() {
+    let (mut writer, reader, _) = cache(1 << 30);
+    let slow = Says { text: r#""app":"web""#, takes: Duration::from_millis(10) };
+    let selection = Selection { extended: Some(Arc::new(slow)), ..Selection::everything() };
+    let mut watch = reader.watch(marker(10), selection).unwrap();
+    let key = ObjectKey::new("ns", "pod");
+    writer.apply(vec![put(11, &key, "web", "n"), put(12, &key, "db", "n")], Instant::now());
+    // Each look is given up after a millisecond, as a watch does for a bookmark.
+    for _ in 0..3 {
+        assert!(drain(&mut watch).0.is_empty());
+        assert_eq!(watch.position(), marker(10), "a bookmark would pass over what was not told");
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build().unwrap();
+    let Step::Events(events) = runtime.block_on(watch.next()) else { panic!("there are events") };
+    assert_eq!(kinds(&events), [(ChangeKind::Added, 11), (ChangeKind::Deleted, 12)]);
+    assert_eq!(watch.position(), marker(12));
 }
 
 #[test]

@@ -85,6 +85,10 @@ fn selections() -> Vec<(Selection, Judge)> {
             shown.node == "n1" && shown.app != "job"
         }),
         (selection(Some("nobody"), ""), |_, _| false),
+        (says(selection(None, ""), r#""nodeName":"n1""#), |_, shown| shown.node == "n1"),
+        (says(selection(Some("a"), "app!=job"), r#""nodeName":"n2""#), |key, shown| {
+            &*key.namespace == "a" && shown.app != "job" && shown.node == "n2"
+        }),
     ]
 }
 
