@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use orrery_api::config::{self, Config};
-use orrery_api::placement::Policy;
+use orrery_api::extension::Document;
 
 fn documents() -> Vec<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -32,8 +32,8 @@ fn problem(block: &str) -> Option<String> {
     if block.contains(&format!("apiVersion: {}", config::API_VERSION)) {
         return Config::parse(block).err().map(|error| error.to_string());
     }
-    match Policy::parse(block) {
-        Ok(policies) if policies.is_empty() => Some("it has no policies".to_owned()),
+    match Document::parse(block) {
+        Ok(documents) if documents.is_empty() => Some("it has no documents".to_owned()),
         Ok(_) => None,
         Err(error) => Some(error.to_string()),
     }
