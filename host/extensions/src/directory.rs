@@ -1,4 +1,4 @@
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::io;
 use std::mem;
@@ -25,6 +25,8 @@ pub struct Extensions {
     seen: Listing,
     /// What of it was read.
     read: Listing,
+    /// In how many looks each file has stayed as it is.
+    stayed: BTreeMap<PathBuf, u32>,
     /// Whether the last look failed.
     is_unreadable: bool,
     files: FileSet,
@@ -56,9 +58,13 @@ pub enum OpenError {
     },
 }
 
-/// How often the directory is looked at. A file is read once it has stayed as it is between two looks, so that one that is
-/// being written is not read by half.
+/// How often the directory is looked at.
 const LOOK: Duration = Duration::from_millis(100);
+
+/// Looks in which a file has to stay as it is before it is read, so that one that is being written is not read by half.
+/// Another file in the place of one that was read, as editors, `mv` and ConfigMaps put it there, is whole at once: of it one
+/// look is enough.
+const QUIET_LOOKS: u32 = 5;
 
 // === impl Extensions ===
 
@@ -82,6 +88,7 @@ impl Extensions {
             directory: directory.to_owned(),
             seen: listing.clone(),
             read: listing,
+            stayed: BTreeMap::new(),
             is_unreadable: false,
             files,
             policies: Policies::asking(registry.clone()),
@@ -141,9 +148,7 @@ impl Extensions {
         };
         self.is_unreadable = false;
         let before = mem::replace(&mut self.seen, listing);
-        let (now, read) = (&self.seen, &self.read);
-        let has_settled = |path: &&PathBuf| now.get(*path) == before.get(*path) && now.get(*path) != read.get(*path);
-        let changed: BTreeSet<PathBuf> = now.keys().chain(read.keys()).filter(has_settled).cloned().collect();
+        let changed = self.settled(&before);
         if changed.is_empty() {
             return None;
         }
@@ -151,6 +156,24 @@ impl Extensions {
         self.files.settle();
         self.report(&changed);
         Some(self.publish())
+    }
+
+    /// The files that are not what was read of them, and have stayed so for long enough; `before` is the look before.
+    fn settled(&mut self, before: &Listing) -> BTreeSet<PathBuf> {
+        let paths: BTreeSet<PathBuf> = self.seen.keys().chain(self.read.keys()).cloned().collect();
+        let mut settled = BTreeSet::new();
+        self.stayed.retain(|path, _| paths.contains(path));
+        for path in paths {
+            let (now, read) = (self.seen.get(&path), self.read.get(&path));
+            let stayed = self.stayed.entry(path.clone()).or_default();
+            *stayed = if now == before.get(&path) { *stayed + 1 } else { 0 };
+            let is_put_in_place = matches!((now, read), (Some(now), Some(read)) if !now.is_file_of(read));
+            let looks = if is_put_in_place { 1 } else { QUIET_LOOKS };
+            if now != read && *stayed >= looks {
+                settled.insert(path);
+            }
+        }
+        settled
     }
 
     fn take(&mut self, path: &Path) {

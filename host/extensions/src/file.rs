@@ -129,6 +129,11 @@ impl Default for Content {
 // === impl Stamp ===
 
 impl Stamp {
+    /// Whether it is of the same file, if of another content.
+    pub(crate) fn is_file_of(&self, other: &Self) -> bool {
+        (self.device, self.inode) == (other.device, other.inode)
+    }
+
     fn of(metadata: &Metadata) -> Self {
         Self {
             device: metadata.dev(),

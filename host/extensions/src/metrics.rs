@@ -1,3 +1,7 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use orrery_api::extension::{ExtensionKind, ExtensionName};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
@@ -6,6 +10,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
 use crate::CallError;
+use crate::runtime::{Measured, Series};
 
 /// What the extensions count.
 #[derive(Clone, Debug, Default)]
@@ -16,6 +21,8 @@ pub struct Metrics {
     generations: Family<ExtensionLabel, Gauge>,
     refusals: Family<StepLabel, Counter>,
     calls: Family<CallLabel, Counter>,
+    values: Family<ValueLabel, Gauge<f64, AtomicU64>>,
+    known: Arc<Mutex<BTreeSet<ValueLabel>>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -42,6 +49,17 @@ struct CallLabel {
     name: String,
     outcome: &'static str,
 }
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, EncodeLabelSet)]
+struct ValueLabel {
+    plugin: String,
+    metric: String,
+    /// As `key=value`, comma-separated.
+    labels: String,
+}
+
+/// Series of all plugins together; what is beyond is not shown.
+const VALUES_MAX: usize = 2000;
 
 // === impl Metrics ===
 
@@ -71,6 +89,11 @@ impl Metrics {
             self.refusals.clone(),
         );
         extensions.register("calls", "Calls of an extension, by how they ended", self.calls.clone());
+        extensions.register(
+            "plugin_value",
+            "What plugins count and observe, by the metrics of their manifests",
+            self.values.clone(),
+        );
     }
 
     /// These are the extensions that there are.
@@ -89,6 +112,24 @@ impl Metrics {
     pub(crate) fn refused(&self, name: &ExtensionName, step: &'static str) {
         let ExtensionLabel { kind, name } = label(name);
         self.refusals.get_or_create(&StepLabel { kind, name, step }).inc();
+    }
+
+    /// What a call of the extension counted and observed.
+    pub(crate) fn measured(&self, name: &ExtensionName, values: BTreeMap<Series, Measured>) {
+        for ((metric, labels), value) in values {
+            let labels: Vec<_> = labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
+            let label = ValueLabel { plugin: name.name.clone(), metric, labels: labels.join(",") };
+            let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+            if known.len() >= VALUES_MAX && !known.contains(&label) {
+                continue;
+            }
+            known.insert(label.clone());
+            let gauge = self.values.get_or_create(&label);
+            match value {
+                Measured::Counted(more) => gauge.inc_by(more),
+                Measured::Observed(value) => gauge.set(value),
+            };
+        }
     }
 
     pub(crate) fn called(&self, name: &ExtensionName, error: Option<&CallError>) {

@@ -18,4 +18,4 @@ pub use code::CodeError;
 pub(crate) use code::{Code, digest};
 pub(crate) use compile::Compiler;
 pub(crate) use engine::Engines;
-pub(crate) use state::{CallLog, Pinned, PinnedCluster};
+pub(crate) use state::{CallLog, Measured, Pinned, PinnedCluster, Series};

@@ -265,6 +265,7 @@ impl Slot {
     /// Remembers how a call went, and what follows from that.
     fn keep(&self, generation: &Generation, asked: Asked, caller: &Caller, judged: &Result<Vec<Verdict>, CallError>) {
         self.metrics.called(&self.name, judged.as_ref().err());
+        self.metrics.measured(&self.name, caller.log.take_values());
         let mut state = self.state();
         state.lines.take(generation.number, &caller.log);
         if let Ok(verdicts) = judged {

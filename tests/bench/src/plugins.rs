@@ -228,7 +228,7 @@ fn unit() -> Unit {
 fn fleet(clusters: usize) -> Result<Vec<Candidate>> {
     let cluster = |at: usize| -> Result<Candidate> {
         let labels: String = (0..8).map(|label| format!("key-{label}: value-{at}, ")).collect();
-        let tier = if at % 3 == 0 { "gold" } else { "silver" };
+        let tier = if at.is_multiple_of(3) { "gold" } else { "silver" };
         let attributes = format!("{{labels: {{{labels}region: eu-{}, tier: {tier}}}}}", at % 7);
         let free = Free { cpu_milli: Some(64_000 + at as u64), memory_bytes: Some(1 << 40), pods: Some(1000) };
         Ok(Candidate {

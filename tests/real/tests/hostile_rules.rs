@@ -44,7 +44,8 @@ fn rules() -> Vec<(String, String)> {
         add("lists of lists", format!("{open}1{}.size() > 0", ")".repeat(depth)));
         let doubled = (0..depth * 4).fold("['x']".to_owned(), |list, _| format!("({list}).map(s, s + s)"));
         add("strings that double", format!("{doubled}[0].size() > 0"));
-        let doubled = (0..depth * 3).fold("[1]".to_owned(), |list, at| format!("cel.bind(l{at}, {list}, l{at} + l{at})"));
+        let doubled =
+            (0..depth * 3).fold("[1]".to_owned(), |list, at| format!("cel.bind(l{at}, {list}, l{at} + l{at})"));
         add("lists that double", format!("({doubled}).size() > 0"));
     }
     for number in ["1000000000000", "100000000", "9223372036854775807", "-1"] {
@@ -52,7 +53,9 @@ fn rules() -> Vec<(String, String)> {
         add("a format", format!("'%.{number}f'.format([1.0]) == ''"));
         add("a repeat", format!("'ab'.split('').map(c, c)[{number}] == ''"));
     }
-    for pattern in ["(a+)+$", "(a|aa)+$", "(.*)*x", "[a-z]{1000}{1000}", "(((((a{100}){100}){100}){100}){100})", "(?:", "a{,"] {
+    for pattern in
+        ["(a+)+$", "(a|aa)+$", "(.*)*x", "[a-z]{1000}{1000}", "(((((a{100}){100}){100}){100}){100})", "(?:", "a{,"]
+    {
         add("a pattern", format!("'{}!'.matches('{pattern}')", "a".repeat(200)));
         add("a pattern that is found", format!("'{}!'.findAll('{pattern}').size() >= 0", "a".repeat(200)));
     }
@@ -105,7 +108,8 @@ fn document(expression: &str) -> String {
         "expressions": [{"name": "hostile", "expression": expression}],
         "tests": [{"name": "evaluated", "inputs": {"candidates": [{"name": "east", "labels": {"tier": "gold"}}]}, "expect": {"kept": ["nobody"]}}],
     });
-    json!({"apiVersion": "orrery.dev/v1alpha1", "kind": "CelPolicy", "metadata": {"name": "hostile"}, "spec": spec}).to_string()
+    json!({"apiVersion": "orrery.dev/v1alpha1", "kind": "CelPolicy", "metadata": {"name": "hostile"}, "spec": spec})
+        .to_string()
 }
 
 #[test]
@@ -131,7 +135,8 @@ fn every_hostile_rule_is_contained_and_named_and_others_are_answered() -> Result
         ensure!(matches!(step.as_str(), Some("check-params" | "self-test")) && !reason.is_empty(), "{what}: {tried}");
         ensure!(begun.elapsed() < EACH, "{what}: {} s", begun.elapsed().as_secs());
         if at % 10 == 0 {
-            let made = client.create(Kind::ConfigMaps.in_default(), &json!({"metadata": {"name": format!("m{at}")}}))?;
+            let made =
+                client.create(Kind::ConfigMaps.in_default(), &json!({"metadata": {"name": format!("m{at}")}}))?;
             ensure!(made["metadata"]["uid"].is_string(), "{what}: a create got {made}");
         }
     }

@@ -111,7 +111,7 @@ impl SelectorFilter for Says {
     }
 
     async fn outdated(&self) {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 
     fn generation(&self) -> u64 {

@@ -51,8 +51,19 @@ struct Written {
     lines: Vec<LogLine>,
     /// Lines over the bound.
     dropped: u64,
-    /// By name and labels: counts, and the last value observed.
-    series: BTreeMap<(String, Vec<(String, String)>), f64>,
+    series: BTreeMap<Series, Measured>,
+}
+
+/// A metric's name, and its labels in order.
+pub(crate) type Series = (String, Vec<(String, String)>);
+
+/// A value of a plugin.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Measured {
+    /// To be added to what was counted before.
+    Counted(f64),
+    /// In the place of what was observed before.
+    Observed(f64),
 }
 
 /// A line of a plugin.
@@ -138,12 +149,12 @@ impl log::Host for CallState {
 impl metrics::Host for CallState {
     fn count(&mut self, name: String, by: u64, labels: Vec<(String, String)>) -> wasmtime::Result<()> {
         #[expect(clippy::cast_precision_loss, reason = "a count beyond 2^53 in one call is none")]
-        self.log.series(name, labels, |sum| sum + by as f64)?;
+        self.log.value(name, labels, |value| Measured::Counted(value.map_or(0.0, Measured::number) + by as f64))?;
         Ok(())
     }
 
     fn observe(&mut self, name: String, value: f64, labels: Vec<(String, String)>) -> wasmtime::Result<()> {
-        self.log.series(name, labels, |_| value)?;
+        self.log.value(name, labels, |_| Measured::Observed(value))?;
         Ok(())
     }
 }
@@ -273,12 +284,17 @@ impl CallLog {
         written.drop_one()
     }
 
+    /// The values, by series.
+    pub(crate) fn take_values(&self) -> BTreeMap<Series, Measured> {
+        std::mem::take(&mut self.written.lock().unwrap_or_else(PoisonError::into_inner).series)
+    }
+
     /// What is not declared is dropped like a line that is one too many.
-    fn series(
+    fn value(
         &self,
         name: String,
         mut labels: Vec<(String, String)>,
-        change: impl FnOnce(f64) -> f64,
+        change: impl FnOnce(Option<Measured>) -> Measured,
     ) -> Result<(), Flood> {
         let mut written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         let has_keys = |metric: &Metric| {
@@ -288,11 +304,21 @@ impl CallLog {
         labels.sort_unstable();
         let key = (name, labels);
         if is_declared && (written.series.len() < SERIES_MAX || written.series.contains_key(&key)) {
-            let value = written.series.entry(key).or_insert(0.0);
-            *value = change(*value);
+            let before = written.series.get(&key).copied();
+            written.series.insert(key, change(before));
             return Ok(());
         }
         written.drop_one()
+    }
+}
+
+// === impl Measured ===
+
+impl Measured {
+    fn number(self) -> f64 {
+        match self {
+            Self::Counted(number) | Self::Observed(number) => number,
+        }
     }
 }
 
