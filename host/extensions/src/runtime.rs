@@ -3,6 +3,7 @@
 mod artifacts;
 mod bindings;
 mod call;
+mod call_log;
 mod code;
 mod compile;
 mod core_module;
@@ -14,8 +15,9 @@ pub(crate) use artifacts::Artifacts;
 pub(crate) use bindings::orrery::plugin as wit;
 pub use call::CallError;
 pub(crate) use call::{Caller, Guest};
+pub(crate) use call_log::{CallLog, Measured, Series};
 pub use code::CodeError;
 pub(crate) use code::{Code, digest};
 pub(crate) use compile::Compiler;
 pub(crate) use engine::Engines;
-pub(crate) use state::{CallLog, Measured, Pinned, PinnedCluster, Series};
+pub(crate) use state::{Pinned, PinnedCluster};

@@ -115,7 +115,9 @@ impl Registry {
                 user: asker.user,
                 groups: asker.groups,
             };
-            let plan = generation.guest().prepare(&generation.caller(), &request).await;
+            let caller = generation.caller();
+            let plan = generation.guest().prepare(&caller, &request).await;
+            slot.note(generation.number, &caller, plan.as_ref().err());
             let plan = plan.map_err(|error| failure(slot.name(), &error))?;
             if !plan.field_selector.is_empty() {
                 return Err(StageFailure::new(format!("{} narrows by fields, which is not done here", slot.name())));
@@ -154,7 +156,9 @@ impl Pinned {
         let mut said = self.labels.of(objects);
         while let Some(places) = said.unknown() {
             let batch = self.batch(gvr, self.told(objects, &places)?);
-            let labels = self.generation.guest().labels(&self.generation.caller(), &batch).await;
+            let caller = self.generation.caller();
+            let labels = self.generation.guest().labels(&caller, &batch).await;
+            self.slot.note(self.generation.number, &caller, labels.as_ref().err());
             let labels = labels.map_err(|error| failure(self.slot.name(), &error))?;
             self.labels.keep(&mut said, objects, &places, labels)?;
         }
@@ -221,7 +225,9 @@ impl SelectorFilter for ByName {
         while let Some(places) = said.unknown() {
             let base = asked.batch(&self.gvr, asked.told(objects, &places)?);
             let request = MatchRequest { base, plan: self.plan.state.clone() };
-            let matches = asked.generation.guest().matches(&asked.generation.caller(), &request).await;
+            let caller = asked.generation.caller();
+            let matches = asked.generation.guest().matches(&caller, &request).await;
+            asked.slot.note(asked.generation.number, &caller, matches.as_ref().err());
             let matches = matches.map_err(|error| failure(asked.slot.name(), &error))?;
             self.memo.keep(&mut said, objects, &places, matches)?;
         }

@@ -31,7 +31,7 @@ pub(crate) struct Slot {
     state: Mutex<State>,
     /// Says that something changed, to those that wait for the first generation.
     changed: watch::Sender<()>,
-    /// Calls that run, as many as the largest limit that a document may set.
+    /// Calls that run.
     running: Semaphore,
     waiting: Semaphore,
     pub(crate) decisions: Decisions,
@@ -262,13 +262,10 @@ impl Slot {
         Some(Err(CallError::Refused(format!("{}: {}", refused.step, refused.reason))))
     }
 
-    /// Remembers how a call went, and what follows from that.
+    /// Remembers what was said to a question of placement.
     fn keep(&self, generation: &Generation, asked: Asked, caller: &Caller, judged: &Result<Vec<Verdict>, CallError>) {
-        self.metrics.called(&self.name, judged.as_ref().err());
-        self.metrics.measured(&self.name, caller.log.take_values());
-        let mut state = self.state();
-        state.lines.take(generation.number, &caller.log);
         if let Ok(verdicts) = judged {
+            let mut state = self.state();
             for (candidate, verdict) in asked.request.candidates.iter().zip(verdicts) {
                 let key = (asked.question, candidate.name.clone());
                 if state.last_known.len() < KNOWN_MAX || state.last_known.contains_key(&key) {
@@ -276,17 +273,26 @@ impl Slot {
                 }
             }
         }
-        let is_serving = state.history.serving().is_some_and(|serving| serving.number == generation.number);
-        let is_fault = judged.as_ref().is_err_and(CallError::is_fault);
+        self.note(generation.number, caller, judged.as_ref().err());
+        self.decisions.push(Recorded::new(generation.number, asked, judged));
+    }
+
+    /// Remembers how a call of generation `number` went, and does what follows from that.
+    pub(crate) fn note(&self, number: u64, caller: &Caller, error: Option<&CallError>) {
+        self.metrics.called(&self.name, error);
+        self.metrics.measured(&self.name, caller.log.take_values());
+        let mut state = self.state();
+        state.lines.take(number, &caller.log);
+        let is_serving = state.history.serving().is_some_and(|serving| serving.number == number);
+        let is_fault = error.is_some_and(CallError::is_fault);
         let health = if is_serving { state.health.went(is_fault, Instant::now()) } else { health::Verdict::Serves };
         drop(state);
-        if let Err(error) = judged {
-            warn!(extension = %self.name, generation = generation.number, %error, "a call of an extension failed");
+        if let Some(error) = error {
+            warn!(extension = %self.name, generation = number, %error, "a call of an extension failed");
             if health == health::Verdict::Unfit {
                 self.put_out(error);
             }
         }
-        self.decisions.push(Recorded::new(generation.number, asked, judged));
     }
 
     /// The generation that serves turned bad: the one before serves again, or none.

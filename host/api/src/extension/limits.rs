@@ -18,8 +18,6 @@ pub struct Limits {
     pub result_bytes: u64,
     /// Lines that it may log.
     pub log_lines: u32,
-    /// Calls at a time; those that come while as many run wait.
-    pub concurrency: u32,
 }
 
 /// A limit that is above what the host allows, or is nothing.
@@ -40,7 +38,6 @@ pub(super) struct Written {
     memory: Option<ByteSize>,
     result: Option<ByteSize>,
     log_lines: Option<u32>,
-    concurrency: Option<u32>,
 }
 
 /// The most of each that a document may ask for.
@@ -50,7 +47,6 @@ const MOST: Limits = Limits {
     memory_bytes: 256 << 20,
     result_bytes: 64 << 20,
     log_lines: 1024,
-    concurrency: 64,
 };
 
 /// Fuel that the slowest machine of interest burns in a millisecond; a fifth of what was measured on a usual one.
@@ -66,7 +62,6 @@ impl Default for Limits {
             memory_bytes: 64 << 20,
             result_bytes: 8 << 20,
             log_lines: 64,
-            concurrency: 8,
         }
     }
 }
@@ -84,7 +79,6 @@ impl Written {
             memory_bytes: within("memory", self.memory.map(ByteSize::bytes), default.memory_bytes, MOST.memory_bytes)?,
             result_bytes: within("result", self.result.map(ByteSize::bytes), default.result_bytes, MOST.result_bytes)?,
             log_lines: small("logLines", self.log_lines, default.log_lines, MOST.log_lines)?,
-            concurrency: small("concurrency", self.concurrency, default.concurrency, MOST.concurrency)?,
         })
     }
 }
@@ -119,17 +113,15 @@ mod tests {
         assert_eq!(limits("{}"), Ok(Limits::default()));
         assert_eq!(limits("fuel: 5000000000").unwrap().deadline, Duration::from_secs(5));
         assert_eq!(limits("fuel: 1").unwrap().deadline, Duration::from_millis(100));
-        let own = limits("{deadlineMs: 7, memory: 1Mi, result: 1Ki, logLines: 2, concurrency: 3}").unwrap();
+        let own = limits("{deadlineMs: 7, memory: 1Mi, result: 1Ki, logLines: 2}").unwrap();
         assert_eq!((own.deadline, own.memory_bytes, own.result_bytes), (Duration::from_millis(7), 1 << 20, 1 << 10));
-        assert_eq!((own.log_lines, own.concurrency), (2, 3));
+        assert_eq!(own.log_lines, 2);
     }
 
     #[test]
     fn what_is_above_the_caps_or_nothing_is_refused() {
         assert_eq!(limits("memory: 1Gi").unwrap_err(), "`memory` is 1073741824; it may be from 1 to 268435456");
-        for odd in
-            ["fuel: 0", "fuel: 20000000001", "deadlineMs: 10001", "result: 65Mi", "logLines: 0", "concurrency: 65"]
-        {
+        for odd in ["fuel: 0", "fuel: 20000000001", "deadlineMs: 10001", "result: 65Mi", "logLines: 0"] {
             assert!(limits(odd).is_err(), "{odd}");
         }
     }

@@ -13,8 +13,9 @@ use wasmtime::{Store, Trap};
 use super::bindings::exports::orrery::plugin::{
     lifecycle, named_selector, placement_filter, placement_score, placement_select, placement_split, virtual_labels,
 };
+use super::call_log::CallLog;
 use super::limiter::MemoryExceeded;
-use super::state::{CallLog, CallState, Pinned};
+use super::state::{CallState, Pinned};
 use super::wit::types::Failure;
 use super::wit::{placement_types, selector_types};
 

@@ -75,7 +75,7 @@ impl Service {
             }
             ["extensions", "CelPolicy", name, "explain"] if info.method == Method::POST => {
                 let (unit, _) = self.unit_of(request).await?;
-                let candidates = self.candidates(&unit, None).await;
+                let candidates = self.candidates(&unit, None, true).await;
                 let explained = registry()?.explain(&named("CelPolicy", name)?, &unit, &candidates, now_ms()).await;
                 let explained = explained.ok_or_else(|| no_such("CelPolicy", name))?;
                 line(&explained.map_err(|error| Status::bad_request(error.to_string()))?, encoding)

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use orrery_api::ClusterName;
-use orrery_api::placement::{Candidate, Counted, Policy, Reason, Unit};
+use orrery_api::placement::{Candidate, Counted, Policy, Reason, StageKind, Unit};
 use orrery_cache::Object;
 use orrery_placement::{Decision, Pipeline, PlacementError, decide};
 use orrery_sequencer::Resource;
@@ -58,19 +58,23 @@ impl Service {
         let of_policy = |policy: &Policy| Pipeline::of(policy, |stage| policies.stage(stage));
         let pipeline = policy.as_deref().map_or_else(Pipeline::default, of_policy);
         let held = pipeline.counted(unit).map(|counted| held(resource, &counted));
-        let candidates = self.candidates(unit, held.as_ref()).await;
+        let is_extended =
+            |policy: &Arc<Policy>| policy.stages.iter().any(|stage| matches!(stage.kind, StageKind::Extended(_)));
+        let needs_amounts = unit.pods.is_some() || policy.as_ref().is_some_and(is_extended);
+        let candidates = self.candidates(unit, held.as_ref(), needs_amounts).await;
         let decision = decide(unit, &candidates, &pipeline, now_ms()).await;
         Placed { policy, decision }
     }
 
-    /// The fleet as placement sees it; `held` are the objects of each cluster, where they are counted.
+    /// The fleet as placement sees it; `held` are the objects of each cluster, where they are counted. What clusters have
+    /// is known only where it is needed, as all pods are read for it.
     pub(in crate::front) async fn candidates(
         &self,
         unit: &Unit,
         held: Option<&BTreeMap<ClusterName, u64>>,
+        needs_amounts: bool,
     ) -> Vec<Candidate> {
-        let asks = unit.pods.is_some() || self.front.policies.registry().is_some();
-        let amounts = if asks { self.capacity.of(&self.front.sequencer).await } else { Arc::default() };
+        let amounts = if needs_amounts { self.capacity.of(&self.front.sequencer).await } else { Arc::default() };
         let mut candidates = Vec::new();
         for member in self.front.fleet.members().iter() {
             let name = member.name().clone();
