@@ -31,7 +31,7 @@ pub(crate) enum LoadError {
 }
 
 /// How often a guest that computes gives way to others.
-const TICK: Duration = Duration::from_millis(5);
+const TICK: Duration = Duration::from_millis(2);
 
 /// Bytes of a guest's own stack, and of the host's that it runs on.
 const STACK: usize = 1 << 20;
