@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use orrery_api::extension::{CelTarget, ExtensionName};
 use orrery_api::placement::{PlacementQuestion, PlacementRequest, Verdict};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{Semaphore, SemaphorePermit, watch};
 use tokio::time::{Instant, timeout};
 use tracing::{error, info, warn};
 
@@ -202,7 +202,7 @@ impl Slot {
         request: &PlacementRequest<'_>,
     ) -> Result<Vec<Verdict>, CallError> {
         let _waits = self.waiting.try_acquire().map_err(|_| CallError::Busy)?;
-        let _runs = self.running.acquire().await.map_err(|_| CallError::Busy)?;
+        let _runs = self.turn().await?;
         loop {
             let generation = self.serving().await?;
             if !generation.revision.is_for(question) {
@@ -260,6 +260,11 @@ impl Slot {
         }
         let (refused, _) = state.refusal.as_ref().filter(|_| state.loading == 0)?;
         Some(Err(CallError::Refused(format!("{}: {}", refused.step, refused.reason))))
+    }
+
+    /// A turn to be asked, as many at a time as of placement: more instances than the pool has would count as faults.
+    pub(crate) async fn turn(&self) -> Result<SemaphorePermit<'_>, CallError> {
+        self.running.acquire().await.map_err(|_| CallError::Busy)
     }
 
     /// Remembers what was said to a question of placement.

@@ -37,7 +37,7 @@ use crate::websocket::{self, Handshake};
 use connect::is_stream;
 pub(super) use definitions::Selectable;
 pub(super) use printers::Printers;
-pub(super) use write::{Capacity, Placed, now_ms, said};
+pub(super) use write::{Capacity, Placed, now_ms, said, whole};
 
 // === impl Service ===
 

@@ -5,7 +5,6 @@ use std::time::{Duration, SystemTime};
 use bytes::Bytes;
 use http::header::CONTENT_TYPE;
 use http::{Method, Request, Response};
-use http_body_util::{BodyExt as _, Limited};
 use orrery_api::extension::{ExtensionKind, ExtensionName};
 use orrery_api::placement::{FailurePolicy, Unit};
 use orrery_api::status as document;
@@ -13,12 +12,11 @@ use orrery_extensions::Registry;
 use orrery_placement::{Judged, Outcome, Skipped};
 use orrery_sequencer::Resource;
 use serde_json::Value;
-use tokio::time::timeout;
 
 use super::line;
 use crate::body::{Body, Encoding};
 use crate::front::Service;
-use crate::front::resource::{Placed, now_ms, said};
+use crate::front::resource::{Placed, now_ms, said, whole};
 use crate::request::RequestInfo;
 use crate::status::Status;
 
@@ -150,13 +148,7 @@ async fn tried(registry: &Registry, request: Request<Body>) -> Result<Vec<docume
 }
 
 async fn body(request: Request<Body>) -> Result<Bytes, Status> {
-    let too_long = || Status::too_large_body(format!("Request body too large: limit is {BODY_BYTES_MAX}"));
-    match timeout(BODY_WAIT, Limited::new(request.into_body(), BODY_BYTES_MAX).collect()).await {
-        Err(_) => Err(Status::timeout(format!("the body did not come within {} s", BODY_WAIT.as_secs()))),
-        Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => Err(too_long()),
-        Ok(Err(error)) => Err(Status::bad_request(format!("the body broke off: {error}"))),
-    }
+    whole(request.into_body(), BODY_BYTES_MAX, BODY_WAIT).await
 }
 
 fn named(kind: &str, name: &str) -> Result<ExtensionName, Status> {

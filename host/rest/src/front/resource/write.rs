@@ -14,6 +14,7 @@ mod route;
 mod send;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderMap};
@@ -78,6 +79,18 @@ enum Role {
     /// One more that holds the name, beside the `first`, whose stamp clients see. That has made the object under the name
     /// `made`, if it was to be made, and answered so.
     Other { first: ClusterName, made: String, answer: Bytes },
+}
+
+/// All of `body`; 413 where it is longer than `bytes_max`, 504 where it takes longer than `wait`.
+pub(in crate::front) async fn whole(body: Body, bytes_max: usize, wait: Duration) -> Result<Bytes, Status> {
+    match timeout(wait, Limited::new(body, bytes_max).collect()).await {
+        Err(_) => Err(Status::timeout(format!("the body did not come within {} s", wait.as_secs()))),
+        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
+            Err(Status::too_large_body(format!("Request body too large: limit is {bytes_max}")))
+        }
+        Ok(Err(error)) => Err(Status::bad_request(format!("the body broke off: {error}"))),
+    }
 }
 
 // === impl Call ===
@@ -160,13 +173,7 @@ impl Service {
         }
         let rendering = self.rendering(accepted.form, info, asked).await?;
         let content = Content::of(asked, parts.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()));
-        let too_long = || Status::too_large_body(format!("Request body too large: limit is {BODY_BYTES_MAX}"));
-        let body = match timeout(BODY_WAIT, Limited::new(body, BODY_BYTES_MAX).collect()).await {
-            Err(_) => return Err(Status::timeout(format!("the body did not come within {} s", BODY_WAIT.as_secs()))),
-            Ok(Ok(body)) => body.to_bytes(),
-            Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => return Err(too_long()),
-            Ok(Err(error)) => return Err(Status::bad_request(format!("the body broke off: {error}"))),
-        };
+        let body = whole(body, BODY_BYTES_MAX, BODY_WAIT).await?;
         let encoding = accepted.encoding(encoding);
         Ok(Call { info, asked, served, headers: parts.headers, body, content, rendering, encoding })
     }
