@@ -32,6 +32,8 @@ pub enum Step {
     CheckParams,
     /// It answers its golden cases.
     SelfTest,
+    /// It has served, and turned bad or was rolled back.
+    Serve,
 }
 
 /// Why a revision does not serve.
@@ -49,9 +51,12 @@ pub struct Refusal {
 impl Runtime {
     /// Starts engine and compiler; compiled components are kept in `artifacts`.
     pub(crate) fn start(artifacts: Option<&Path>) -> wasmtime::Result<Self> {
-        let engines = Engines::start()?;
+        Ok(Self::of(Engines::start()?, artifacts))
+    }
+
+    pub(crate) fn of(engines: Engines, artifacts: Option<&Path>) -> Self {
         let compiler = Compiler::start(engines.engine(), artifacts);
-        Ok(Self { engines, compiler })
+        Self { engines, compiler }
     }
 
     /// Makes generation `number` of `revision`.
@@ -124,6 +129,7 @@ impl Step {
             Self::Link => "link",
             Self::CheckParams => "check-params",
             Self::SelfTest => "self-test",
+            Self::Serve => "serve",
         }
     }
 }

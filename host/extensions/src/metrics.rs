@@ -10,6 +10,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 
 use crate::CallError;
+use crate::load::Step;
 use crate::runtime::{Measured, Series};
 
 /// What the extensions count.
@@ -109,9 +110,9 @@ impl Metrics {
         self.generations.get_or_create(&label(name)).set(i64::try_from(number).unwrap_or(i64::MAX));
     }
 
-    pub(crate) fn refused(&self, name: &ExtensionName, step: &'static str) {
+    pub(crate) fn refused(&self, name: &ExtensionName, step: Step) {
         let ExtensionLabel { kind, name } = label(name);
-        self.refusals.get_or_create(&StepLabel { kind, name, step }).inc();
+        self.refusals.get_or_create(&StepLabel { kind, name, step: step.as_str() }).inc();
     }
 
     /// What a call of the extension counted and observed.

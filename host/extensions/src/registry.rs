@@ -27,7 +27,7 @@ pub struct Registry(Arc<Shared>);
 struct Shared {
     runtime: Arc<Runtime>,
     evaluator: Code,
-    last_good: Option<LastGood>,
+    last_good: Option<Arc<LastGood>>,
     metrics: Metrics,
     slots: RwLock<BTreeMap<ExtensionName, Arc<Slot>>>,
     /// Says that there are other extensions than before.
@@ -50,7 +50,7 @@ impl Registry {
     pub fn start(folder: Option<&Path>, metrics: Metrics) -> wasmtime::Result<Self> {
         let runtime = Arc::new(Runtime::start(folder.map(|folder| folder.join("compiled")).as_deref())?);
         let evaluator = Code::read(EVALUATOR)?;
-        let last_good = folder.map(|folder| LastGood::in_folder(folder.join("last-good")));
+        let last_good = folder.map(|folder| Arc::new(LastGood::in_folder(folder.join("last-good"))));
         Ok(Self(Arc::new(Shared {
             runtime,
             evaluator,
@@ -118,8 +118,7 @@ impl Registry {
         let is_as_before = slots.keys().eq(wanted.keys());
         slots.retain(|name, _| wanted.contains_key(name));
         for name in wanted.keys() {
-            let slot = || Slot::new(name.clone(), self.0.runtime.clone(), self.0.metrics.clone());
-            slots.entry(name.clone()).or_insert_with(slot);
+            slots.entry(name.clone()).or_insert_with(|| self.new_slot(name));
         }
         self.0.metrics.extensions(slots.keys());
         drop(slots);
@@ -139,31 +138,42 @@ impl Registry {
     }
 
     async fn offer_one(&self, slot: &Slot, revision: Result<Revision, Refusal>) {
-        let last_good = self.0.last_good.as_ref();
         let refusal = match revision {
-            Ok(revision) => match slot.offer(revision.clone()).await {
-                Ok(_) => {
-                    if let Some(last_good) = last_good {
-                        last_good.keep(&revision);
-                    }
-                    return;
-                }
+            Ok(revision) => match slot.offer(revision).await {
+                Ok(_) => return,
                 Err(refusal) => refusal,
             },
-            Err(refusal) => {
-                slot.refuse(refusal.step.as_str(), &refusal.reason);
-                refusal
-            }
+            Err(refusal) => slot.refuse(refusal),
         };
         if slot.is_serving() {
             return;
         }
         // As before the restart: what served last serves on.
-        if let Some(revision) = last_good.and_then(|last_good| last_good.of(slot.name()))
+        if let Some((revision, rejected)) = self.0.last_good.as_ref().and_then(|last_good| last_good.of(slot.name()))
             && slot.offer(revision).await.is_ok()
         {
-            slot.refuse(refusal.step.as_str(), &refusal.reason);
+            slot.reject(rejected);
+            slot.refuse(refusal);
         }
+    }
+
+    /// A slot that keeps what serves, and what was rejected, for the next start of the host.
+    fn new_slot(&self, name: &ExtensionName) -> Arc<Slot> {
+        let slot = Slot::new(name.clone(), self.0.runtime.clone(), self.0.metrics.clone());
+        if let Some(last_good) = self.0.last_good.clone() {
+            slot.reject(last_good.rejected(name));
+            let (of, mut changed) = (Arc::downgrade(&slot), slot.changed());
+            tokio::spawn(async move {
+                while changed.changed().await.is_ok() {
+                    let Some((revision, rejected)) = of.upgrade().and_then(|slot| slot.kept()) else { continue };
+                    let last_good = last_good.clone();
+                    let kept = tokio::task::spawn_blocking(move || last_good.keep(&revision, rejected));
+                    // It does not panic, and the next change keeps all there is again.
+                    let _ = kept.await;
+                }
+            });
+        }
+        slot
     }
 
     pub(crate) fn known(&self) -> watch::Receiver<()> {
@@ -213,3 +223,6 @@ fn plugin_revision(plugin: &Plugin, components: &BTreeMap<&str, &Code>) -> Resul
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,6 +3,7 @@
 mod history;
 mod report;
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
@@ -16,7 +17,7 @@ use crate::Metrics;
 use crate::generation::{Asked, Generation};
 use crate::health::{self, Health};
 use crate::inputs;
-use crate::load::{Refusal, Runtime};
+use crate::load::{Refusal, Runtime, Step};
 use crate::record::{Decisions, Recorded};
 use crate::revision::Revision;
 use crate::runtime::{CallError, Caller};
@@ -45,9 +46,10 @@ struct State {
     since: Option<SystemTime>,
     /// Revisions that are on their way.
     loading: usize,
-    refusal: Option<(Refused, SystemTime)>,
+    refusal: Option<(Refusal, SystemTime)>,
+    rejected: Rejected,
     /// What it said last of each cluster, by question.
-    last_known: std::collections::BTreeMap<(PlacementQuestion, String), Verdict>,
+    last_known: BTreeMap<(PlacementQuestion, String), Verdict>,
     lines: report::Lines,
     /// Whether it selects objects, as far as is known.
     is_selector: bool,
@@ -55,13 +57,9 @@ struct State {
     labels: (u64, Arc<Memo<Labels>>),
 }
 
-/// Why the newest revision does not serve.
-#[derive(Clone, Debug)]
-pub(crate) struct Refused {
-    /// The step, or `serve`.
-    pub(crate) step: &'static str,
-    pub(crate) reason: String,
-}
+/// Revisions that have served and are not to serve again until the files have asked for another one: why, by
+/// [`Revision::id`].
+pub(crate) type Rejected = BTreeMap<String, String>;
 
 /// How long a call waits for the first generation of an extension.
 const FIRST_WAIT: Duration = Duration::from_secs(5);
@@ -103,7 +101,12 @@ impl Slot {
             if let Some(serving) = state.history.serving().filter(|serving| serving.revision == revision) {
                 let number = serving.number;
                 state.refusal = None;
+                state.rejected.clear();
                 return Ok(number);
+            }
+            if let Some(reason) = state.rejected.get(&revision.id()).cloned() {
+                drop(state);
+                return Err(self.refuse(Refusal { step: Step::Serve, reason }));
             }
             state.loading += 1;
             state.is_selector |= matches!(revision.target, Some(CelTarget::VirtualLabel | CelTarget::NamedSelector));
@@ -116,10 +119,7 @@ impl Slot {
                 self.serve(Arc::new(generation));
                 Ok(number)
             }
-            Err(refusal) => {
-                self.refuse(refusal.step.as_str(), &refusal.reason);
-                Err(refusal)
-            }
+            Err(refusal) => Err(self.refuse(refusal)),
         };
         self.changed.send_replace(());
         result
@@ -158,12 +158,28 @@ impl Slot {
         self.state().history.serving().is_some()
     }
 
-    /// It could not even be loaded.
-    pub(crate) fn refuse(&self, step: &'static str, reason: &str) {
-        error!(extension = %self.name, step, reason, "an extension's newest revision is refused: what it was goes on");
-        self.metrics.refused(&self.name, step);
-        self.state().refusal = Some((Refused { step, reason: reason.to_owned() }, SystemTime::now()));
+    /// Its newest revision does not serve.
+    pub(crate) fn refuse(&self, refusal: Refusal) -> Refusal {
+        error!(extension = %self.name, %refusal, "an extension's newest revision is refused: what it was goes on");
+        self.metrics.refused(&self.name, refusal.step);
+        self.state().refusal = Some((refusal.clone(), SystemTime::now()));
         self.changed.send_replace(());
+        refusal
+    }
+
+    /// What was rejected before the host started anew.
+    pub(crate) fn reject(&self, rejected: Rejected) {
+        self.state().rejected = rejected;
+    }
+
+    /// What serves, and what is not to serve again: what is kept for the next start.
+    pub(crate) fn kept(&self) -> Option<(Revision, Rejected)> {
+        let state = self.state();
+        Some((state.history.serving()?.revision.clone(), state.rejected.clone()))
+    }
+
+    pub(crate) fn changed(&self) -> watch::Receiver<()> {
+        self.changed.subscribe()
     }
 
     /// Makes `generation` the one that serves, in one step.
@@ -173,6 +189,7 @@ impl Slot {
         let mut state = self.state();
         state.is_selector |= generation.is_selector();
         let replaced = state.history.serve(generation);
+        state.rejected.clear();
         (state.refusal, state.health, state.since) = (None, Health::default(), Some(SystemTime::now()));
         drop(state);
         if let Some(replaced) = replaced {
@@ -184,12 +201,13 @@ impl Slot {
     pub(crate) fn roll_back(&self, why: &str) -> Option<u64> {
         let mut state = self.state();
         let (put_back, replaced) = state.history.roll_back()?;
-        state.refusal = Some((Refused { step: "serve", reason: why.to_owned() }, SystemTime::now()));
+        state.rejected.insert(replaced.revision.id(), why.to_owned());
+        state.refusal = Some((Refusal { step: Step::Serve, reason: why.to_owned() }, SystemTime::now()));
         (state.health, state.since) = (Health::default(), Some(SystemTime::now()));
         drop(state);
         warn!(extension = %self.name, generation = put_back, why, "an extension went back to the generation before");
         self.metrics.serves(&self.name, put_back);
-        self.metrics.refused(&self.name, "serve");
+        self.metrics.refused(&self.name, Step::Serve);
         drain(&replaced);
         self.changed.send_replace(());
         Some(put_back)
@@ -259,7 +277,7 @@ impl Slot {
             return Some(if may_be_asked { Ok(generation) } else { Err(CallError::Paused) });
         }
         let (refused, _) = state.refusal.as_ref().filter(|_| state.loading == 0)?;
-        Some(Err(CallError::Refused(format!("{}: {}", refused.step, refused.reason))))
+        Some(Err(CallError::Refused(refused.to_string())))
     }
 
     /// A turn to be asked, as many at a time as of placement: more instances than the pool has would count as faults.
@@ -309,9 +327,9 @@ impl Slot {
         error!(extension = %self.name, why, "an extension is out of use: no generation before it can serve");
         let mut state = self.state();
         let replaced = state.history.put_out();
-        state.refusal = Some((Refused { step: "serve", reason: why }, SystemTime::now()));
+        state.refusal = Some((Refusal { step: Step::Serve, reason: why }, SystemTime::now()));
         drop(state);
-        self.metrics.refused(&self.name, "serve");
+        self.metrics.refused(&self.name, Step::Serve);
         self.metrics.serves(&self.name, 0);
         replaced.iter().for_each(drain);
         self.changed.send_replace(());

@@ -2,3 +2,4 @@
 
 pub(crate) mod guests;
 mod hostile;
+mod recorded;

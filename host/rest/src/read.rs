@@ -24,7 +24,7 @@ use crate::status::Status;
 use crate::table::{Marks, Printer};
 
 pub(crate) use list::list;
-pub(crate) use page::fresh;
+pub(crate) use page::{fresh, unselected};
 pub(crate) use warnings::{Sight, header as warning, warnings};
 pub(crate) use watch::{WatchSettings, WatchStream, watch};
 

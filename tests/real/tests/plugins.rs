@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use orrery_harness::{Client, Cluster, ClusterSpec, Host, HostSpec, eventually, repository, start_all};
+use orrery_harness::{Client, Cluster, ClusterSpec, Host, HostSpec, Lines, eventually, repository, start_all};
 use orrery_real::Kind;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -137,7 +137,7 @@ fn a_component_that_is_dropped_into_the_folder_scores_and_the_next_one_replaces_
         )
     };
     write(folder.path(), "prefer.yaml", plugin("label", "{gold: 100}"))?;
-    let (_clusters, host) = host_over(&folder)?;
+    let (_clusters, mut host) = host_over(&folder)?;
     let client = host.client()?;
     ensure!(placed(&client, "to-gold")? == "east", "the label was not preferred");
     let first = is(&client, "Plugin/prefer", "Serving")?["generation"]["number"].clone();
@@ -163,6 +163,20 @@ fn a_component_that_is_dropped_into_the_folder_scores_and_the_next_one_replaces_
     let back = client.send("POST", "/orrery/v1/extensions/Plugin/prefer/rollback", &[JSON], b"")?.success()?;
     ensure!(back["generation"]["number"] == first, "{back}");
     ensure!(placed(&client, "rolled-back")? == "east", "the generation before does not decide");
+
+    // What was rolled back is what the files ask for again, and stays out; also after a restart.
+    write(folder.path(), "prefer.wasm", &scorer)?;
+    write(folder.path(), "prefer.yaml", plugin("label", "{silver: 100}"))?;
+    eventually("what was rolled back is refused", SOON, || {
+        let status = is(&client, "Plugin/prefer", "Stale")?;
+        ensure!(status["refusal"]["reason"] == "it was rolled back by hand", "{status}");
+        Ok(())
+    })?;
+    host.kill9()?;
+    host.restart()?;
+    let client = host.client()?;
+    ensure!(placed(&client, "still-rolled-back")? == "east", "what was rolled back decides after a restart");
+    is(&client, "Plugin/prefer", "Stale")?;
     Ok(())
 }
 
@@ -234,6 +248,14 @@ fn names(list: &Value) -> BTreeSet<&str> {
     list["items"].as_array().into_iter().flatten().filter_map(|item| item["metadata"]["name"].as_str()).collect()
 }
 
+/// The next event: its type, and the object's name and value.
+fn told(events: &mut Lines) -> Result<String> {
+    let event = events.next_json()?.context("the watch ended")?;
+    let object = &event["object"];
+    let words = [&event["type"], &object["metadata"]["name"], &object["data"]["value"]];
+    Ok(words.map(|text| text.as_str().unwrap_or_default()).join(" "))
+}
+
 #[test]
 fn virtual_labels_select_in_lists_and_watches_until_the_rule_changes() -> Result<()> {
     let folder = tempfile::tempdir()?;
@@ -278,23 +300,29 @@ fn virtual_labels_select_in_lists_and_watches_until_the_rule_changes() -> Result
     set("c", "8")?;
     set("a", "3")?;
     for wanted in ["ADDED a 11", "MODIFIED a 12", "DELETED b 50", "DELETED a 12"] {
-        let event = events.next_json()?.context("the watch ended")?;
-        let object = &event["object"];
-        let told = [&event["type"], &object["metadata"]["name"], &object["data"]["value"]];
-        let told = told.map(|text| text.as_str().unwrap_or_default()).join(" ");
-        ensure!(told == wanted, "{event} is not {wanted}");
+        ensure!(told(&mut events)? == wanted, "it is not {wanted}");
     }
 
     // Members do not know such labels: to send them on would delete everything that has none.
-    let all = format!("{maps}?labelSelector=labels.orrery.dev/size%21%3Dlarge");
-    let refused = client.send("DELETE", &all, &[], b"")?;
-    ensure!(refused.status == 400 && refused.text().contains("is what extensions say"), "{}", refused.text());
+    let delete = |selector: &str, options: &Value| -> Result<Value> {
+        let path = format!("{maps}?labelSelector=of%3Dtest,labels.orrery.dev/size{selector}");
+        client.send("DELETE", &path, &[JSON], options.to_string().as_bytes())?.success()
+    };
+    set("b", "90")?;
+    let tried = delete("%3Dlarge", &json!({"dryRun": ["All"]}))?;
+    ensure!(names(&tried) == BTreeSet::from(["b"]), "{tried}");
+    let gone = delete("%3Dlarge", &json!({"kind": "DeleteOptions", "apiVersion": "v1"}))?;
+    ensure!(names(&gone) == BTreeSet::from(["b"]), "{gone}");
+    ensure!(names(&client.json(&format!("{maps}?labelSelector=of%3Dtest"))?) == BTreeSet::from(["a", "c"]));
+    for wanted in ["ADDED b 90", "DELETED b 90"] {
+        ensure!(told(&mut events)? == wanted, "it is not {wanted}");
+    }
 
     // Another rule selects others: what was selected has to be listed anew, pages too.
     write(folder.path(), "sizes.yaml", rule("'large'"))?;
     let event = events.next_json()?.context("the watch ended without a word")?;
     ensure!(event["type"] == "ERROR" && event["object"]["code"] == 410, "{event}");
-    ensure!(names(&client.json(&large)?) == BTreeSet::from(["a", "b", "c"]), "{}", client.json(&large)?);
+    ensure!(names(&client.json(&large)?) == BTreeSet::from(["a", "c"]), "{}", client.json(&large)?);
     ensure!(client.get(&next)?.status == 410, "a page of another rule was served");
     let none = client.get(&format!("{}?labelSelector=labels.orrery.dev/size", Kind::Pods.everywhere()))?;
     ensure!(none.status == 400 && none.text().contains("no extension gives labels to pods"), "{}", none.text());

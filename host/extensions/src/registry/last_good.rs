@@ -9,6 +9,7 @@ use tracing::warn;
 
 use crate::revision::Revision;
 use crate::runtime::Code;
+use crate::slot::Rejected;
 
 /// What served last of each extension, on disk: after a restart it serves where the newest revision cannot.
 #[derive(Debug)]
@@ -23,6 +24,8 @@ struct Kept {
     capabilities: Vec<Capability>,
     cases: Vec<Case>,
     target: Option<CelTarget>,
+    #[serde(default)]
+    rejected: Rejected,
 }
 
 // === impl LastGood ===
@@ -33,7 +36,7 @@ impl LastGood {
     }
 
     /// That it cannot be kept matters only where it would be needed.
-    pub(super) fn keep(&self, revision: &Revision) {
+    pub(super) fn keep(&self, revision: &Revision, rejected: Rejected) {
         let kept = Kept {
             digest: revision.code.digest.clone(),
             params: revision.params.clone(),
@@ -41,6 +44,7 @@ impl LastGood {
             capabilities: revision.capabilities.iter().copied().collect(),
             cases: revision.cases.clone(),
             target: revision.target,
+            rejected,
         };
         let keep = || -> io::Result<()> {
             fs::create_dir_all(&self.0)?;
@@ -57,20 +61,31 @@ impl LastGood {
         }
     }
 
-    pub(super) fn of(&self, name: &ExtensionName) -> Option<Revision> {
+    /// The revision that served last, and those before it that were not to serve again.
+    pub(super) fn of(&self, name: &ExtensionName) -> Option<(Revision, Rejected)> {
         let path = self.path(name);
-        let kept: Kept = serde_json::from_slice(&fs::read(path.with_extension("json")).ok()?).ok()?;
+        let kept = self.kept(name)?;
         let code = Code::read(&fs::read(path.with_extension("wasm")).ok()?).ok()?;
         // The two files are written one after the other.
-        (code.digest == kept.digest).then(|| Revision {
+        let revision = Revision {
             name: name.clone(),
-            code,
             params: kept.params,
             limits: kept.limits,
             capabilities: kept.capabilities.into_iter().collect(),
             cases: kept.cases,
             target: kept.target,
-        })
+            code,
+        };
+        (revision.code.digest == kept.digest).then_some((revision, kept.rejected))
+    }
+
+    /// Revisions that are not to serve again.
+    pub(super) fn rejected(&self, name: &ExtensionName) -> Rejected {
+        self.kept(name).map(|kept| kept.rejected).unwrap_or_default()
+    }
+
+    fn kept(&self, name: &ExtensionName) -> Option<Kept> {
+        serde_json::from_slice(&fs::read(self.path(name).with_extension("json")).ok()?).ok()
     }
 
     fn path(&self, name: &ExtensionName) -> PathBuf {

@@ -50,14 +50,19 @@ impl Engines {
     /// # Errors
     /// This machine cannot run it.
     pub(crate) fn start() -> wasmtime::Result<Self> {
-        let engine = Engine::new(&config(true)).or_else(|error| {
+        Self::with(true).or_else(|error| {
             // Pooling reserves terabytes of addresses, which a container may not have.
             warn!(
                 error = format!("{error:#}"),
                 "guests get their memory one by one: addresses do not suffice for a pool"
             );
-            Engine::new(&config(false))
-        })?;
+            Self::with(false)
+        })
+    }
+
+    /// The same, with memory for guests from a pool or not.
+    pub(crate) fn with(is_pooling: bool) -> wasmtime::Result<Self> {
+        let engine = Engine::new(&config(is_pooling))?;
         let mut linker = Linker::new(&engine);
         All::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| state)?;
         // A thread of its own, because a guest that does not give way would stop a timer of the runtime.

@@ -68,7 +68,7 @@ impl Slot {
             }),
             previous: state.history.before().map(|generation| generation.number).collect(),
             refusal: state.refusal.as_ref().map(|(refused, since)| RefusalStatus {
-                step: refused.step.to_owned(),
+                step: refused.step.to_string(),
                 reason: refused.reason.clone(),
                 since: Some(*since),
             }),

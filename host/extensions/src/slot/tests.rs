@@ -123,6 +123,25 @@ async fn it_goes_back_by_hand_as_far_as_there_are_generations() {
 }
 
 #[tokio::test]
+async fn what_was_rolled_back_does_not_serve_again_until_another_one_was_asked_for() {
+    let slot = slot();
+    for first in [10, 20] {
+        offer(&slot, &scoring(first)).await.unwrap();
+    }
+    slot.roll_back("by hand");
+    assert_eq!(offer(&slot, &scoring(20)).await, Err("serve: by hand".to_owned()));
+    assert_eq!((scores(&slot).await.unwrap(), slot.status().state), (vec![10, 11, 12], ExtensionState::Stale));
+    for first in [30, 20] {
+        assert!(offer(&slot, &scoring(first)).await.is_ok());
+        assert_eq!(scores(&slot).await.unwrap()[0], u8::try_from(first).unwrap());
+    }
+    // To ask for what serves by now is to ask for another one too.
+    slot.roll_back("by hand");
+    assert!(offer(&slot, &scoring(30)).await.is_ok());
+    assert!(offer(&slot, &scoring(20)).await.is_ok());
+}
+
+#[tokio::test]
 async fn a_call_that_outlives_its_generation_is_answered_by_the_next() {
     let slot = slot();
     // About two seconds of computing, which only the drain ends.

@@ -165,7 +165,7 @@ fn selector(selection: &Selection) -> u64 {
 }
 
 /// The answer where an extension cannot say which objects are selected.
-pub(super) fn unselected(failure: &StageFailure) -> Status {
+pub(crate) fn unselected(failure: &StageFailure) -> Status {
     Status::unavailable(format!("a selector of an extension cannot be used: {failure}"), 1)
 }
 

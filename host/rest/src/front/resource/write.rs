@@ -11,6 +11,7 @@ mod owners;
 mod place;
 mod review;
 mod route;
+mod selected;
 mod send;
 
 use std::sync::Arc;

@@ -17,14 +17,14 @@ use super::everywhere::message_of;
 use super::send::Sent;
 use crate::body::{Body, json};
 use crate::front::Service;
-use crate::front::resource::extended::refuse_extended;
 use crate::front::resource::get::fetch;
 use crate::options::ListOptions;
+use crate::query::Query;
 use crate::status::{Cause, Status};
 use crate::translate::{Border, Head, Own, Showing, Versions};
 
 /// Clusters that are written to at a time.
-const WRITTEN_AT_ONCE: usize = 32;
+pub(super) const WRITTEN_AT_ONCE: usize = 32;
 /// Asks for a list without the objects' specs.
 const METADATA_ONLY: &str = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json";
 
@@ -51,6 +51,9 @@ impl Service {
         call: &Call<'_>,
         resource: &Resource,
     ) -> Result<Response<Body>, Status> {
+        if let Some(selection) = self.selected_by_extensions(call, resource).await? {
+            return self.delete_selected(call, resource, &selection).await;
+        }
         let since = resource.reader().head();
         let parts = self.parts(call, resource).await?;
         let deleting: Vec<_> = parts
@@ -74,18 +77,7 @@ impl Service {
         if let Some((_, first)) = failed.first() {
             return Err(in_part(call, items.len(), &failed, first.code()));
         }
-        let list = format!(
-            "{{\"kind\":\"{}List\",\"apiVersion\":\"{}\",\"metadata\":{{\"resourceVersion\":\"{}\"}},\"items\":[{}]}}\n",
-            call.served.kind,
-            call.asked.gvr.api_version(),
-            resource.reader().head(),
-            items.join(",")
-        );
-        let mut response = json(StatusCode::OK, list.into_bytes(), call.encoding);
-        for warning in warnings {
-            response.headers_mut().append(WARNING, warning);
-        }
-        Ok(response)
+        Ok(call.collection(resource, &items, warnings))
     }
 
     /// The clusters that are asked, each with the selectors as it knows them.
@@ -95,7 +87,6 @@ impl Service {
         let bad = |error: orrery_cache::SelectorError| Status::bad_request(error.to_string());
         let shape = resource.reader().shape();
         let labels = LabelSelector::parse(&options.label_selector).map_err(bad)?;
-        refuse_extended(&labels)?;
         let fields = FieldSelector::parse(&options.field_selector, &shape.fields).map_err(bad)?;
         let is_virtual = self.settings().stamp == Stamp::Label;
         let label_selector = if is_virtual { labels.without_cluster().to_string() } else { labels.to_string() };
@@ -207,20 +198,39 @@ impl Service {
     }
 }
 
+// === impl Call ===
+
+impl Call<'_> {
+    /// The answer: what was deleted.
+    pub(super) fn collection(
+        &self,
+        resource: &Resource,
+        items: &[String],
+        warnings: Vec<http::HeaderValue>,
+    ) -> Response<Body> {
+        let list = format!(
+            "{{\"kind\":\"{}List\",\"apiVersion\":\"{}\",\"metadata\":{{\"resourceVersion\":\"{}\"}},\"items\":[{}]}}\n",
+            self.served.kind,
+            self.asked.gvr.api_version(),
+            resource.reader().head(),
+            items.join(",")
+        );
+        let mut response = json(StatusCode::OK, list.into_bytes(), self.encoding);
+        for warning in warnings {
+            response.headers_mut().append(WARNING, warning);
+        }
+        response
+    }
+}
+
 // === impl Part ===
 
 impl Part {
     /// The collection's path, with all other parameters of the client's where it is to be deleted.
     fn path(&self, call: &Call<'_>, deletes: bool) -> String {
-        let own = |pair: &&str| {
-            !["labelSelector", "fieldSelector", "limit", "continue"]
-                .contains(&pair.split('=').next().unwrap_or_default())
-        };
         let mut pairs: Vec<String> = Vec::new();
         if deletes {
-            pairs.extend(
-                call.info.query.raw().split('&').filter(|pair| !pair.is_empty()).filter(own).map(str::to_owned),
-            );
+            pairs.extend(own_pairs(&call.info.query).map(str::to_owned));
         }
         for (name, value) in [("labelSelector", &self.label_selector), ("fieldSelector", &self.field_selector)] {
             if !value.is_empty() {
@@ -232,13 +242,20 @@ impl Part {
     }
 }
 
+/// The parameters of a deletion, without those that say of what.
+pub(super) fn own_pairs(query: &Query) -> impl Iterator<Item = &str> {
+    const SELECTING: [&str; 4] = ["labelSelector", "fieldSelector", "limit", "continue"];
+    let pairs = query.raw().split('&').filter(|pair| !pair.is_empty());
+    pairs.filter(|pair| !SELECTING.contains(&pair.split('=').next().unwrap_or_default()))
+}
+
 fn items_of(sent: &Sent) -> Vec<&str> {
     let list = serde_json::from_slice::<List<'_>>(&sent.bytes).ok();
     list.and_then(|list| list.items).unwrap_or_default().into_iter().map(RawValue::get).collect()
 }
 
 /// The answer where some clusters did not do their part.
-fn in_part(call: &Call<'_>, done: usize, failed: &[(ClusterName, Status)], code: StatusCode) -> Status {
+pub(super) fn in_part(call: &Call<'_>, done: usize, failed: &[(ClusterName, Status)], code: StatusCode) -> Status {
     let causes: Vec<_> = failed
         .iter()
         .map(|(cluster, status)| Cause { reason: "", message: format!("cluster {cluster}: {status}"), field: "" })

@@ -118,6 +118,11 @@ impl Call<'_> {
 }
 
 impl Content {
+    /// Whether it is JSON.
+    pub(super) fn is_json(self) -> bool {
+        matches!(self, Self::Document(Syntax::Json, _))
+    }
+
     /// Whether it is YAML that says so: an apply patch may hold JSON as well.
     fn is_yaml(self) -> bool {
         matches!(self, Self::Document(Syntax::Yaml, _))

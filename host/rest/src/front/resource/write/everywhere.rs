@@ -1,8 +1,8 @@
 //! Writes on names that are one object in several clusters: Namespaces, CustomResourceDefinitions (design 2.6).
 
 use futures::stream::{self, StreamExt as _};
-use http::Response;
 use http::header::WARNING;
+use http::{Response, StatusCode};
 use orrery_api::{ClusterName, ObjectKey};
 use orrery_markers::MemberVersion;
 use orrery_sequencer::{Resource, Written};
@@ -129,6 +129,11 @@ fn latest(resource: &Resource, written: Written, version: Option<MemberVersion>)
 
 /// A refusal in a member's words.
 pub(super) fn message_of(sent: &Sent) -> String {
-    let status = Members::parse(sent.text()).ok();
-    status.and_then(|status| status.text("message")).unwrap_or_else(|| sent.code.to_string())
+    message_in(sent.text(), sent.code)
+}
+
+/// The words of a Status, or else of its code.
+pub(super) fn message_in(status: &str, code: StatusCode) -> String {
+    let status = Members::parse(status).ok();
+    status.and_then(|status| status.text("message")).unwrap_or_else(|| code.to_string())
 }
