@@ -1,7 +1,9 @@
 // Command informers is a real client as judge: client-go's informers, as every controller runs them.
 //
-//	informers watch KUBECONFIG   run informers; answer each line on standard input with a report; end with the input
-//	informers list KUBECONFIG    list once, and print the same report
+//	informers watch KUBECONFIG [SELECTOR]   run informers; answer each line on standard input with a report; end with the input
+//	informers list KUBECONFIG [SELECTOR]    list once, and print the same report
+//
+// SELECTOR is a label selector; without one they read everything.
 //
 // A report is one line of JSON (type report). Two reports of the same objects are equal but for names,
 // resourceVersions and the label and annotation orrery.dev/cluster, whichever server they were read from.
@@ -42,8 +44,8 @@ func main() {
 }
 
 func run(args []string) error {
-	if len(args) != 2 || args[0] != "watch" && args[0] != "list" {
-		return errors.New("usage: informers watch|list KUBECONFIG")
+	if len(args) < 2 || len(args) > 3 || args[0] != "watch" && args[0] != "list" {
+		return errors.New("usage: informers watch|list KUBECONFIG [SELECTOR]")
 	}
 	config, err := clientcmd.BuildConfigFromFlags("", args[1])
 	if err != nil {
@@ -55,6 +57,9 @@ func run(args []string) error {
 	clients, err := connect(config)
 	if err != nil {
 		return err
+	}
+	if len(args) == 3 {
+		clients.selector = args[2]
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -68,6 +73,8 @@ func run(args []string) error {
 type clients struct {
 	typed   kubernetes.Interface
 	dynamic dynamic.Interface
+	// selector is the label selector of all that they read.
+	selector string
 }
 
 func connect(config *rest.Config) (*clients, error) {

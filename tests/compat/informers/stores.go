@@ -19,8 +19,9 @@ type stores map[string]cache.SharedIndexInformer
 
 // start runs an informer for each resource and waits until all have synced.
 func (c *clients) start(ctx context.Context, laws *laws) (stores, error) {
-	typed := informers.NewSharedInformerFactory(c.typed, 0)
-	custom := dynamicinformer.NewDynamicSharedInformerFactory(c.dynamic, 0)
+	selected := func(options *metav1.ListOptions) { options.LabelSelector = c.selector }
+	typed := informers.NewSharedInformerFactoryWithOptions(c.typed, 0, informers.WithTweakListOptions(selected))
+	custom := dynamicinformer.NewFilteredDynamicSharedInformerFactory(c.dynamic, 0, metav1.NamespaceAll, selected)
 	running := stores{
 		"pods":       typed.Core().V1().Pods().Informer(),
 		"nodes":      typed.Core().V1().Nodes().Informer(),
@@ -61,7 +62,7 @@ func (s stores) versions() map[string]string {
 // list lists every resource once and prints what there is.
 func (c *clients) list(ctx context.Context) error {
 	found := map[string][]object{}
-	options := metav1.ListOptions{}
+	options := metav1.ListOptions{LabelSelector: c.selector}
 	pods, err := c.typed.CoreV1().Pods("").List(ctx, options)
 	if err != nil {
 		return err

@@ -3,10 +3,14 @@ use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
-use orrery_harness::go_program;
+use anyhow::{Context, Result, bail, ensure};
+use orrery_harness::{Cluster, eventually, go_program};
 use serde::Deserialize;
+
+/// client-go waits ever longer between its tries, half a minute at the end.
+const SETTLED_LIMIT: Duration = Duration::from_secs(60);
 
 /// Running informers of client-go (the program in `informers/`), with WatchList and its consistency detector on.
 /// Dropping it ends them.
@@ -70,11 +74,11 @@ pub struct Request {
 // === impl Informers ===
 
 impl Informers {
-    /// Builds the program if need be, starts it on `kubeconfig`, and waits until all informers have synced. What it
-    /// logs goes to the file `log`.
-    pub fn start(kubeconfig: &Path, log: &Path) -> Result<Self> {
+    /// Builds the program if need be, starts it on `kubeconfig` with a label selector, which may be empty, and waits until
+    /// all informers have synced. What it logs goes to the file `log`.
+    pub fn start(kubeconfig: &Path, selector: &str, log: &Path) -> Result<Self> {
         let mut command = Command::new(program()?);
-        command.arg("watch").arg(kubeconfig).env("KUBE_WATCHLIST_INCONSISTENCY_DETECTOR", "true");
+        command.arg("watch").arg(kubeconfig).arg(selector).env("KUBE_WATCHLIST_INCONSISTENCY_DETECTOR", "true");
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(fs::File::create(log)?);
         let mut child = command.spawn().context("failed to start the informers")?;
         let input = child.stdin.take().expect("it was asked to be piped");
@@ -91,12 +95,33 @@ impl Informers {
     }
 
     /// The same report, with nothing but objects, of one LIST of each resource of the server in `kubeconfig`.
-    pub fn list(kubeconfig: &Path) -> Result<Report> {
-        let output = Command::new(program()?).arg("list").arg(kubeconfig).output()?;
+    pub fn list(kubeconfig: &Path, selector: &str) -> Result<Report> {
+        let output = Command::new(program()?).arg("list").arg(kubeconfig).arg(selector).output()?;
         if !output.status.success() {
             bail!("failed to list: {}", String::from_utf8_lossy(&output.stderr));
         }
         Ok(serde_json::from_slice(&output.stdout)?)
+    }
+
+    /// Waits until every store holds what a LIST of the members by `selector` shows, and gives the report that shows it.
+    pub fn settle(&mut self, members: &[Cluster], selector: &str) -> Result<Report> {
+        eventually("every store is the union of the members", SETTLED_LIMIT, || {
+            let report = self.report()?;
+            let mut held: BTreeMap<String, (String, Object)> = BTreeMap::new();
+            let mut counts = BTreeMap::new();
+            for member in members {
+                for (resource, objects) in Self::list(&member.kubeconfig(), selector)?.objects {
+                    *counts.entry(resource).or_insert(0) += objects.len();
+                    held.extend(objects.into_iter().map(|one| (one.uid.clone(), (member.name().to_owned(), one))));
+                }
+            }
+            for (resource, objects) in &report.objects {
+                let count = counts.get(resource).copied().unwrap_or(0);
+                ensure!(objects.len() == count, "{resource}: {} in the store, {count} in the members", objects.len());
+                objects.iter().try_for_each(|object| object.is_one_of(&held))?;
+            }
+            Ok(report)
+        })
     }
 
     fn read(&mut self) -> Result<Report> {
@@ -110,6 +135,19 @@ impl Informers {
     fn ended(&mut self) -> Result<()> {
         let status = self.child.wait()?;
         bail!("the informers ended with {status}:\n{}", fs::read_to_string(&self.log).unwrap_or_default())
+    }
+}
+
+// === impl Object ===
+
+impl Object {
+    fn is_one_of(&self, held: &BTreeMap<String, (String, Self)>) -> Result<()> {
+        let Some((cluster, one)) = held.get(&self.uid) else { bail!("no member holds {self:?}") };
+        ensure!(self.content == one.content, "held as {one:?}, shown as {self:?}");
+        ensure!(self.cluster.is_empty() || self.cluster == *cluster, "{self:?} is {cluster}'s");
+        let qualified = format!("{}.{cluster}", one.name);
+        ensure!(self.name == one.name || self.name.starts_with(&qualified), "{one:?} is named {}", self.name);
+        Ok(())
     }
 }
 

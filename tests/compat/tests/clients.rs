@@ -3,17 +3,12 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use futures::{StreamExt, pin_mut};
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::config::{KubeConfigOptions, Kubeconfig};
-use kube_runtime::watcher::{Config, Event};
-use kube_runtime::{WatchStreamExt, watcher};
-use orrery_compat::{ForeignClient, Held};
+use kube_runtime::watcher::Config;
+use orrery_compat::{ForeignClient, Held, KubeRs};
 use orrery_harness::{Client, Cluster, ClusterSpec, Host, HostSpec, eventually, start_all};
 use orrery_real::{change_config_map, create_config_map, delete_config_map};
 use serde_json::{Value, json};
@@ -128,35 +123,10 @@ fn lists(host: &Host) -> Vec<String> {
     queries.filter(|query| !query.contains("watch=") || query.contains("sendInitialEvents=true")).collect()
 }
 
-/// kube-rs's watcher, with its default backoff, on a thread of its own.
+/// kube-rs's watcher, which keeps values by name.
 fn kube_rs(kubeconfig: &Path, config: Config) -> Result<Ask> {
-    let kubeconfig = Kubeconfig::read_from(kubeconfig)?;
-    let held: Arc<Mutex<Held>> = Arc::default();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let client = runtime.block_on(async {
-        let config = kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
-        anyhow::Ok(kube::Client::try_from(config)?)
-    })?;
-    let shared = held.clone();
-    thread::spawn(move || runtime.block_on(follow(client, config, &shared)));
-    Ok(Box::new(move || Ok(held.lock().unwrap_or_else(PoisonError::into_inner).clone())))
-}
-
-async fn follow(client: kube::Client, config: Config, held: &Mutex<Held>) {
-    let events = watcher(kube::Api::<ConfigMap>::namespaced(client, "default"), config).default_backoff();
-    pin_mut!(events);
-    let mut listing = Held::new();
-    while let Some(event) = events.next().await {
-        let mut held = held.lock().unwrap_or_else(PoisonError::into_inner);
-        match event {
-            Ok(Event::Init) => listing.clear(),
-            Ok(Event::InitApply(one)) => drop(listing.insert(name_of(&one), value_of(&one))),
-            Ok(Event::InitDone) => *held = std::mem::take(&mut listing),
-            Ok(Event::Apply(one)) => drop(held.insert(name_of(&one), value_of(&one))),
-            Ok(Event::Delete(one)) => drop(held.remove(&name_of(&one))),
-            Err(_) => {}
-        }
-    }
+    let watcher = KubeRs::start(kubeconfig, config, |one| (name_of(one), value_of(one)))?;
+    Ok(Box::new(move || Ok(watcher.held())))
 }
 
 fn name_of(object: &ConfigMap) -> String {

@@ -193,11 +193,22 @@ pub(crate) const SUITES: &[Suite] = &[
         ],
     },
     Suite {
+        name: "swaps",
+        about: "creates and informers while the rules and plugins that decide are replaced again and again",
+        minutes: 3,
+        runs: Runs::Named,
+        steps: &[
+            Step::Programs,
+            Step::Program("swaps", &["--ignored", "--nocapture"]),
+            Step::Program("selected", &["--ignored"]),
+        ],
+    },
+    Suite {
         name: "minors",
         about: "members of every minor version that ./dev can start; builds them first, 5 minutes each",
         minutes: 2,
         runs: Runs::Named,
-        steps: &[Step::Tests("tests/real", &["--ignored", "--test-threads=1"])],
+        steps: &[Step::Program("minors", &["--ignored", "--test-threads=1"])],
     },
 ];
 
