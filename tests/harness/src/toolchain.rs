@@ -176,7 +176,12 @@ pub fn go_program(module: &str, package: &str, name: &str) -> Result<PathBuf> {
 /// first: its last crates wait for one another, and this has always something to do.
 fn go(module: &Path) -> Result<Command> {
     let mut command = Command::new("nice");
-    command.args(["-n", "10", "go"]).current_dir(module).env("GOCACHE", cache("go-build")?).env("GOFLAGS", "").env("GOWORK", "off");
+    command
+        .args(["-n", "10", "go"])
+        .current_dir(module)
+        .env("GOCACHE", cache("go-build")?)
+        .env("GOFLAGS", "")
+        .env("GOWORK", "off");
     command.env("GOGC", "400");
     Ok(command)
 }

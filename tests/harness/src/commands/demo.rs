@@ -1,20 +1,21 @@
 //! `./dev demo`: two real clusters, the host over them, and commands to try.
 
-use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
-use std::thread;
 use std::time::Duration;
+use std::{env, fs, thread};
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
+use tempfile::TempDir;
 
 use super::say;
 use crate::cluster::{Cluster, ClusterSpec, start_all};
 use crate::console::{ConsoleStep, console_steps};
 use crate::host::{Host, HostSpec, Profile, binary};
+use crate::places::repository;
 use crate::printed::printed_as_written;
 use crate::process::Program;
 use crate::toolchain::progress;
@@ -22,6 +23,12 @@ use crate::wait::eventually;
 
 /// The commands to try, with what they print.
 const STEPS: &str = include_str!("demo.md");
+
+/// What says where new objects go, and what else its files name.
+const EXTENSIONS: [(&str, &str); 2] =
+    [("placement.yaml", include_str!("demo/placement.yaml")), ("prefer.yaml", include_str!("demo/prefer.yaml"))];
+const SHIPPED: [(&str, &str); 2] =
+    [("policies/maintenance.yaml", "maintenance.yaml"), ("plugins/example-scorer/example-scorer.wasm", "prefer.wasm")];
 
 /// Longest wait for what one command prints.
 const STEP_LIMIT: Duration = Duration::from_secs(20);
@@ -37,6 +44,8 @@ pub(super) struct Demo {
 struct Stage {
     clusters: [Cluster; 2],
     host: Host,
+    /// The folder of its extensions.
+    extensions: TempDir,
     /// `PATH` with kubectl and the host's binary first.
     path: std::ffi::OsString,
 }
@@ -52,6 +61,7 @@ impl Demo {
         }
         say(&format!("\nTry, in another terminal:\n\n  export KUBECONFIG={}", stage.host.kubeconfig().display()))?;
         say(&format!("  export ORRERY_DATA={}", stage.host.data().display()))?;
+        say(&format!("  export EXTENSIONS={}", stage.extensions.path().display()))?;
         say(&format!("  export PATH={}:$PATH\n", stage.tools().map(|dir| dir.display().to_string()).join(":")))?;
         steps.iter().try_for_each(|step| say(&format!("  {}", step.command)))?;
         say("\nCtrl-C ends all of it.")?;
@@ -68,8 +78,13 @@ impl Stage {
         let building = thread::spawn(|| binary(Profile::Dev));
         let clusters = progress("starting clusters east and west", demo_clusters)?;
         building.join().map_err(|_| anyhow!("building the host panicked"))??;
-        let host = progress("starting the host", || HostSpec::new().member(&clusters[0]).member(&clusters[1]).start())?;
-        let mut stage = Self { clusters, host, path: env::var_os("PATH").unwrap_or_default() };
+        let extensions = extensions()?;
+        let host = HostSpec::new().member(&clusters[0]).member(&clusters[1]);
+        let host = host.flag("--cluster-label=east:tier=gold").flag("--cluster-label=west:tier=silver");
+        let host = host.flag("--cluster-taint=west:maintenance.orrery.dev/upgrade=true:NoSchedule");
+        let host = host.flag(format!("--extensions={}", extensions.path().display()));
+        let host = progress("starting the host", || host.start())?;
+        let mut stage = Self { clusters, host, extensions, path: env::var_os("PATH").unwrap_or_default() };
         let dirs: Vec<PathBuf> = stage.tools().into_iter().chain(env::split_paths(&stage.path)).collect();
         stage.path = env::join_paths(dirs)?;
         Ok(stage)
@@ -119,7 +134,7 @@ impl Stage {
         let watching = Program::new("sh", &log).args(["-c", &format!("exec {}", step.command)]).env("PATH", &self.path);
         let watching = watching.env("KUBECONFIG", self.host.kubeconfig()).start()?;
         let printed = || -> Result<String> {
-            let text = std::fs::read_to_string(watching.log())?;
+            let text = fs::read_to_string(watching.log())?;
             Ok(text.lines().skip(1).flat_map(|line| [line, "\n"]).collect())
         };
         let before = step.printed.len().saturating_sub(1);
@@ -137,8 +152,20 @@ impl Stage {
     fn shell(&self, command: &str, kubeconfig: &Path) -> Command {
         let mut shell = Command::new("sh");
         shell.args(["-c", command]).env("PATH", &self.path).env("KUBECONFIG", kubeconfig).stdin(Stdio::null());
+        shell.env("ORRERY_DATA", self.host.data()).env("EXTENSIONS", self.extensions.path());
         shell
     }
+}
+
+fn extensions() -> Result<TempDir> {
+    let folder = tempfile::tempdir()?;
+    for (name, content) in EXTENSIONS {
+        fs::write(folder.path().join(name), content)?;
+    }
+    for (from, name) in SHIPPED {
+        fs::copy(repository().join(from), folder.path().join(name))?;
+    }
+    Ok(folder)
 }
 
 /// The clusters of the demo: `east` with two nodes and `west` with one, in each a Deployment `web` and a Job `report`,
