@@ -23,6 +23,8 @@ mod selectors;
 mod set;
 mod slot;
 mod stage;
+#[cfg(feature = "testing")]
+pub mod testing;
 #[cfg(test)]
 mod tests;
 

@@ -1,5 +1,7 @@
 //! What a decision costs whose clusters are scored by a built-in stage, by a component of Rust and by a rule in CEL; how soon
-//! an edit serves; and what a hostile neighbour costs the others.
+//! an edit serves; what a hostile neighbour costs the others; and what lists and watches by a virtual label cost.
+
+mod selectors;
 
 use std::fs;
 use std::path::Path;
@@ -49,6 +51,7 @@ pub(crate) async fn run(quick: bool) -> Result<Outcome> {
     outcome.add("reload", bench.reload(if quick { 2 } else { 10 }).await);
     outcome.add("neighbour", bench.neighbour(calls).await);
     bench.stop.cancel();
+    outcome.add("selectors", selectors::run(quick).await);
     Ok(outcome)
 }
 

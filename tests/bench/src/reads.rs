@@ -2,14 +2,14 @@
 //! turn, by one process with one client.
 
 mod ceiling;
-mod clusters;
+pub(crate) mod clusters;
 mod delay;
 mod lists;
 mod memory;
 pub(crate) mod pod;
 mod restart;
 pub(crate) mod watching;
-mod writes;
+pub(crate) mod writes;
 
 use std::time::Duration;
 

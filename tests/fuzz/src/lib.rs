@@ -2,6 +2,7 @@
 //! cargo-fuzz (`tests/fuzz/fuzz`); the inputs in `tests/fuzz/corpus` are replayed by the unit tests. Add to them what a run
 //! finds.
 
+use orrery_api::extension::Document;
 use orrery_api::{Gvr, ObjectKey};
 use orrery_cache::{FieldSelector, FieldTable, LabelSelector};
 use orrery_markers::codec::SegmentReader;
@@ -10,9 +11,11 @@ use orrery_markers::codec::SegmentReader;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All of them.
-pub const TARGETS: [Target; 7] = [
+pub const TARGETS: [Target; 9] = [
     ("accept", |data| orrery_rest::testing::accept(&text(data))),
+    ("component", orrery_extensions::testing::component),
     ("continue_token", |data| orrery_rest::testing::continue_token(&text(data))),
+    ("document", |data| drop(Document::parse(&text(data)))),
     ("field_selector", field_selector),
     ("label_selector", label_selector),
     ("query", |data| orrery_rest::testing::query(&text(data))),

@@ -172,7 +172,9 @@ pub(crate) const SUITES: &[Suite] = &[
         runs: Runs::Named,
         steps: &[
             Step::Fuzz("accept"),
+            Step::Fuzz("component"),
             Step::Fuzz("continue_token"),
+            Step::Fuzz("document"),
             Step::Fuzz("field_selector"),
             Step::Fuzz("label_selector"),
             Step::Fuzz("query"),

@@ -110,7 +110,8 @@ pub(crate) async fn version_of(connection: &Connection, path: &str) -> Result<St
 impl Reader {
     async fn open(&self) -> Result<Incoming> {
         let Self { connection, path, version, .. } = self;
-        let query = format!("{path}?watch=true&resourceVersion={version}&timeoutSeconds=3000");
+        let separator = if path.contains('?') { '&' } else { '?' };
+        let query = format!("{path}{separator}watch=true&resourceVersion={version}&timeoutSeconds=3000");
         Ok(connection.get(&query, Wanted::default()).await?.into_body())
     }
 
