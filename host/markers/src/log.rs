@@ -216,6 +216,18 @@ impl Log {
         }
     }
 
+    /// Objects whose name is the same object elsewhere and that are not the one which is shown, in no order. Where a name
+    /// shows a last state, or between a deletion and the claim that follows it, those are all that are left.
+    pub fn held(&self) -> Vec<(ClusterName, ObjectKey)> {
+        let Names::Same(same) = &self.names else { return Vec::new() };
+        let aside = |(key, name): (&ObjectKey, &names::Shared)| -> Vec<(ClusterName, ObjectKey)> {
+            let holders = name.holders.iter().map(|holder| holder.cluster.clone());
+            let others = holders.filter(|holder| name.shown.as_ref() != Some(holder));
+            others.map(|holder| (holder, key.clone())).collect()
+        };
+        same.iter().flat_map(aside).collect()
+    }
+
     /// Everything shown at the head, in no order.
     pub fn shown(&self) -> Vec<Shown> {
         match &self.names {

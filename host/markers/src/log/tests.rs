@@ -210,7 +210,22 @@ fn the_name_of_a_last_state_is_that_of_a_holder_which_is_left() {
     log.pass_on(|_| false, &mut effects);
     assert_eq!(effects, []);
     assert!(log.shows_last_state(&key("web")));
+    assert_eq!(log.held(), [(cluster("west"), key("web"))]);
     assert_eq!(log.owner(&key("web")), Some((cluster("west"), key("web"))));
+}
+
+/// A start may have bodies from there on only.
+#[test]
+fn between_a_deletion_and_its_claim_what_is_left_of_a_name_is_held() {
+    let mut log = joined(Naming::Same, &["east", "west"]);
+    sees(&mut log, "east", change("web", "1", 11, ChangeKind::Added));
+    sees(&mut log, "west", change("web", "2", 11, ChangeKind::Added));
+    assert_eq!(log.held(), [(cluster("west"), key("web"))]);
+    let marker = log.head().unwrap().next();
+    let deletion = change("web", "1", 12, ChangeKind::Deleted);
+    log.replay(Record::Change { marker, cluster: cluster("east"), change: deletion }, &mut Vec::new());
+    assert_eq!(log.shown(), []);
+    assert_eq!(log.held(), [(cluster("west"), key("web"))]);
 }
 
 #[test]

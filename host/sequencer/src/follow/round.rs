@@ -88,7 +88,7 @@ impl Round {
             round.hear(of, None).await?;
         }
         let clusters = of.loaded();
-        let mut wanted = Wanted::of(&log, of.shared.naming);
+        let mut wanted = Wanted::of(&log);
         drop(log);
         let deadline = Some(Instant::now() + STALL_MAX);
         let mut behind = wanted.behind(&round.arrived, &clusters);

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use orrery_api::{ClusterName, Naming, ObjectKey, Uid};
+use orrery_api::{ClusterName, ObjectKey, Uid};
 use orrery_cache::{Apply, BaseObject};
 use orrery_markers::{Log, Marker, MemberObject, MemberVersion, Shown};
 
@@ -45,7 +45,7 @@ pub(super) struct Base {
 
 impl Wanted {
     /// What `log` shows, and holds where a name is one object in several clusters.
-    pub(super) fn of(log: &Log, naming: Naming) -> Self {
+    pub(super) fn of(log: &Log) -> Self {
         let marker = log.head().unwrap_or(Marker::FIRST);
         let mut wanted = Self { marker, shown: HashMap::new(), held: HashMap::new(), versions: HashMap::new() };
         let state = |cluster: &ClusterName, key: &ObjectKey| {
@@ -57,11 +57,9 @@ impl Wanted {
                 wanted.insert(served, Want { marker, cluster, key, state, holders });
             }
         }
-        let clusters = log.clusters().filter(|_| naming == Naming::Same);
-        for (cluster, key) in clusters.flat_map(|(cluster, part)| part.keys().map(move |key| (cluster, key))) {
-            let is_shown = log.owner(key).is_some_and(|(shown, _)| shown == *cluster);
-            if let (false, Some(state)) = (is_shown, state(cluster, key)) {
-                wanted.hold(cluster.clone(), key.clone(), state);
+        for (cluster, key) in log.held() {
+            if let Some(state) = state(&cluster, &key) {
+                wanted.hold(cluster, key, state);
             }
         }
         wanted.marker = marker;
@@ -181,6 +179,7 @@ impl Wanted {
 
 #[cfg(test)]
 mod tests {
+    use orrery_api::Naming;
     use orrery_markers::{ChangeKind, Digest};
 
     use super::*;
@@ -213,7 +212,7 @@ mod tests {
 
     #[test]
     fn the_log_is_behind_until_it_says_all_that_the_list_says() {
-        let mut wanted = Wanted::of(&Log::new(Naming::Unique), Naming::Unique);
+        let mut wanted = Wanted::of(&Log::new(Naming::Unique));
         for step in [put(11, state("changed", 3)), put(12, state("gone", 4)), put(13, state("later", 20))] {
             wanted.fold(&step);
         }
@@ -249,7 +248,7 @@ mod tests {
 
     #[test]
     fn objects_of_clusters_that_do_not_serve_the_version_are_left_out() {
-        let mut wanted = Wanted::of(&Log::new(Naming::Unique), Naming::Unique);
+        let mut wanted = Wanted::of(&Log::new(Naming::Unique));
         wanted.fold(&put(11, state("here", 3)));
         let base = wanted.base(&mut Arrived::default(), &[]);
         assert!(base.shown.is_empty());

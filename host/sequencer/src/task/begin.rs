@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::PoisonError;
 use std::time::Duration;
 
-use orrery_api::{ClusterName, Naming, ObjectKey, Uid};
+use orrery_api::{ClusterName, ObjectKey, Uid};
 use orrery_cache::{Apply, BaseObject};
 use orrery_fleet::{AwayClass, AwayReason, Health, Member, Observation};
 use orrery_markers::{Log, Marker, MemberObject, Presence, Record, Recovered, Shown, StoreError};
@@ -257,7 +257,8 @@ impl Task {
                 base.push(BaseObject { served, marker, cluster, object, holders });
             }
         }
-        let held = if self.shared.naming == Naming::Same { held(&log, body) } else { Vec::new() };
+        let held = log.held().into_iter();
+        let held = held.filter_map(|(cluster, key)| Some((cluster.clone(), body(&cluster, &key)?))).collect();
         drop(log);
         let not_shown = self.view.begin(base, held, left_out, floor);
         self.report(not_shown);
@@ -300,22 +301,6 @@ fn keep(bodies: &mut Bodies, cluster: &ClusterName, objects: Vec<MemberObject>) 
     bodies.extend(
         objects.into_iter().map(|object| ((cluster.clone(), object.uid.clone(), object.version.number()), object)),
     );
-}
-
-/// Objects of the log that another cluster's stands before.
-fn held(
-    log: &Log,
-    body: impl Fn(&ClusterName, &ObjectKey) -> Option<MemberObject>,
-) -> Vec<(ClusterName, MemberObject)> {
-    let mut held = Vec::new();
-    for (cluster, part) in log.clusters() {
-        for key in part.keys() {
-            if log.owner(key).is_none_or(|(shown, _)| shown != *cluster) {
-                held.extend(body(cluster, key).map(|object| (cluster.clone(), object)));
-            }
-        }
-    }
-    held
 }
 
 /// Clusters that the log has and nobody gathered.
