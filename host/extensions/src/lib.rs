@@ -14,6 +14,7 @@ mod health;
 mod inputs;
 mod load;
 mod metrics;
+mod oci;
 mod policies;
 mod record;
 mod registry;

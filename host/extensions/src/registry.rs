@@ -1,6 +1,7 @@
 //! All extensions of a host, by name.
 
 mod last_good;
+mod offer;
 mod trial;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,6 +15,7 @@ use tokio::sync::watch;
 use crate::Metrics;
 use crate::file::Content;
 use crate::load::{Refusal, Runtime, Step};
+use crate::oci::Artifacts;
 use crate::revision::Revision;
 use crate::runtime::Code;
 use crate::set::FileSet;
@@ -28,6 +30,7 @@ struct Shared {
     runtime: Arc<Runtime>,
     evaluator: Code,
     last_good: Option<Arc<LastGood>>,
+    artifacts: Artifacts,
     metrics: Metrics,
     slots: RwLock<BTreeMap<ExtensionName, Arc<Slot>>>,
     /// Says that there are other extensions than before.
@@ -35,7 +38,21 @@ struct Shared {
 }
 
 /// What the files ask for, by name: a revision, or why there is none.
-pub(crate) type Wanted = BTreeMap<ExtensionName, Result<Revision, Refusal>>;
+pub(crate) type Wanted = BTreeMap<ExtensionName, Result<Wish, Refusal>>;
+
+/// A revision, or how one is to be had.
+#[derive(Clone)]
+pub(crate) enum Wish {
+    /// Its component lies in the directory.
+    Here(Revision),
+    /// Its component is an artifact of a registry.
+    Artifact {
+        plugin: Arc<Plugin>,
+        reference: String,
+        /// Of its manifest.
+        digest: String,
+    },
+}
 
 /// The component that evaluates rules in CEL, built of `plugins/cel`.
 static EVALUATOR: &[u8] = include_bytes!("../../../plugins/cel/cel.wasm");
@@ -55,6 +72,7 @@ impl Registry {
             runtime,
             evaluator,
             last_good,
+            artifacts: Artifacts::in_folder(folder.map(|folder| folder.join("artifacts"))),
             metrics,
             slots: RwLock::default(),
             known: watch::Sender::new(()),
@@ -91,23 +109,23 @@ impl Registry {
             match &**document {
                 Document::Placement(_) => {}
                 Document::Plugin(plugin) => {
-                    let revision = plugin_revision(plugin, &components);
+                    let wish = plugin_wish(plugin, &components);
                     if let ComponentSource::File { path, .. } = &plugin.component {
                         named.insert(path.as_str());
                     }
-                    wanted.insert(ExtensionName::plugin(&plugin.name), revision);
+                    wanted.insert(ExtensionName::plugin(&plugin.name), wish);
                 }
                 Document::Cel(policy) => {
                     let revision = Revision::of_cel(policy, self.0.evaluator.clone());
-                    wanted.insert(revision.name.clone(), Ok(revision));
+                    wanted.insert(revision.name.clone(), Ok(Wish::Here(revision)));
                 }
             }
         }
         // A component that no document names is a plugin by the name of its file.
         for (path, code) in components.iter().filter(|(path, _)| !named.contains(*path)) {
             let Some(name) = path.strip_suffix(".wasm").and_then(ExtensionName::plugin_if_valid) else { continue };
-            let revision = || Ok(Revision::of_plugin(&Plugin::of_file(&name.name, path), (*code).clone()));
-            wanted.entry(name.clone()).or_insert_with(revision);
+            let wish = || Ok(Wish::Here(Revision::of_plugin(&Plugin::of_file(&name.name, path), (*code).clone())));
+            wanted.entry(name.clone()).or_insert_with(wish);
         }
         wanted
     }
@@ -124,36 +142,6 @@ impl Registry {
         drop(slots);
         if !is_as_before {
             self.0.known.send_replace(());
-        }
-    }
-
-    /// Loads what is new of `wanted`, each by itself.
-    pub(crate) fn offer(&self, wanted: Wanted) {
-        for (name, revision) in wanted {
-            if let Some(slot) = self.slot(&name) {
-                let registry = self.clone();
-                tokio::spawn(async move { registry.offer_one(&slot, revision).await });
-            }
-        }
-    }
-
-    async fn offer_one(&self, slot: &Slot, revision: Result<Revision, Refusal>) {
-        let refusal = match revision {
-            Ok(revision) => match slot.offer(revision).await {
-                Ok(_) => return,
-                Err(refusal) => refusal,
-            },
-            Err(refusal) => slot.refuse(refusal),
-        };
-        if slot.is_serving() {
-            return;
-        }
-        // As before the restart: what served last serves on.
-        if let Some((revision, rejected)) = self.0.last_good.as_ref().and_then(|last_good| last_good.of(slot.name()))
-            && slot.offer(revision).await.is_ok()
-        {
-            slot.reject(rejected);
-            slot.refuse(refusal);
         }
     }
 
@@ -201,7 +189,7 @@ fn component<'f>((path, content): (&'f Path, &'f Content)) -> Option<(&'f str, &
     }
 }
 
-fn plugin_revision(plugin: &Plugin, components: &BTreeMap<&str, &Code>) -> Result<Revision, Refusal> {
+fn plugin_wish(plugin: &Plugin, components: &BTreeMap<&str, &Code>) -> Result<Wish, Refusal> {
     let refusal = |step, reason| Err(Refusal { step, reason });
     match &plugin.component {
         ComponentSource::File { path, digest } => {
@@ -214,12 +202,12 @@ fn plugin_revision(plugin: &Plugin, components: &BTreeMap<&str, &Code>) -> Resul
                     let reason = format!("{path} has the digest {}, and the Plugin asks for {digest}", code.digest);
                     refusal(Step::Verify, reason)
                 }
-                _ => Ok(Revision::of_plugin(plugin, (*code).clone())),
+                _ => Ok(Wish::Here(Revision::of_plugin(plugin, (*code).clone()))),
             }
         }
-        ComponentSource::Oci { reference, .. } => {
-            let reason = format!("{reference} is not fetched: this host takes components from files only");
-            refusal(Step::Fetch, reason)
+        ComponentSource::Oci { reference, digest } => {
+            let (reference, digest) = (reference.clone(), digest.clone());
+            Ok(Wish::Artifact { plugin: Arc::new(plugin.clone()), reference, digest })
         }
     }
 }

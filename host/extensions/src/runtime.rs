@@ -17,7 +17,7 @@ pub use call::CallError;
 pub(crate) use call::{Caller, Guest};
 pub(crate) use call_log::{CallLog, Measured, Series};
 pub use code::CodeError;
-pub(crate) use code::{Code, digest};
+pub(crate) use code::{BYTES_MAX, Code, digest};
 pub(crate) use compile::Compiler;
 pub(crate) use engine::Engines;
 pub(crate) use state::{Pinned, PinnedCluster};

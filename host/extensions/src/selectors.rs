@@ -116,9 +116,9 @@ impl Registry {
                 groups: asker.groups,
             };
             let caller = generation.caller();
-            let turn = slot.turn().await.map_err(|error| failure(slot.name(), &error))?;
+            let place = slot.place().await.map_err(|error| failure(slot.name(), &error))?;
             let plan = generation.guest().prepare(&caller, &request).await;
-            drop(turn);
+            drop(place);
             slot.note(generation.number, &caller, plan.as_ref().err());
             let plan = plan.map_err(|error| failure(slot.name(), &error))?;
             if !plan.field_selector.is_empty() {
@@ -159,7 +159,7 @@ impl Pinned {
         while let Some(places) = said.unknown() {
             let batch = self.batch(gvr, self.told(objects, &places)?);
             let caller = self.generation.caller();
-            let _turn = self.slot.turn().await.map_err(|error| failure(self.slot.name(), &error))?;
+            let _place = self.slot.place().await.map_err(|error| failure(self.slot.name(), &error))?;
             let labels = self.generation.guest().labels(&caller, &batch).await;
             self.slot.note(self.generation.number, &caller, labels.as_ref().err());
             let labels = labels.map_err(|error| failure(self.slot.name(), &error))?;
@@ -229,7 +229,7 @@ impl SelectorFilter for ByName {
             let base = asked.batch(&self.gvr, asked.told(objects, &places)?);
             let request = MatchRequest { base, plan: self.plan.state.clone() };
             let caller = asked.generation.caller();
-            let _turn = asked.slot.turn().await.map_err(|error| failure(asked.slot.name(), &error))?;
+            let _place = asked.slot.place().await.map_err(|error| failure(asked.slot.name(), &error))?;
             let matches = asked.generation.guest().matches(&caller, &request).await;
             asked.slot.note(asked.generation.number, &caller, matches.as_ref().err());
             let matches = matches.map_err(|error| failure(asked.slot.name(), &error))?;

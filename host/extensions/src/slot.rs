@@ -4,6 +4,7 @@ mod history;
 mod report;
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
@@ -35,6 +36,8 @@ pub(crate) struct Slot {
     /// Calls that run.
     running: Semaphore,
     waiting: Semaphore,
+    /// How often the files have asked for something.
+    turns: AtomicU64,
     pub(crate) decisions: Decisions,
 }
 
@@ -86,12 +89,22 @@ impl Slot {
             changed: watch::Sender::new(()),
             running: Semaphore::new(RUNNING),
             waiting: Semaphore::new(RUNNING + WAITING),
+            turns: AtomicU64::new(0),
             decisions: Decisions::default(),
         })
     }
 
     pub(crate) fn name(&self) -> &ExtensionName {
         &self.name
+    }
+
+    /// The files ask for something anew.
+    pub(crate) fn next_turn(&self) -> u64 {
+        self.turns.fetch_add(1, Ordering::Relaxed) + 1
+    }
+
+    pub(crate) fn turn(&self) -> u64 {
+        self.turns.load(Ordering::Relaxed)
     }
 
     /// Loads `revision`, which serves from then on; what serves now does until then, and for ever if that fails.
@@ -220,7 +233,7 @@ impl Slot {
         request: &PlacementRequest<'_>,
     ) -> Result<Vec<Verdict>, CallError> {
         let _waits = self.waiting.try_acquire().map_err(|_| CallError::Busy)?;
-        let _runs = self.turn().await?;
+        let _runs = self.place().await?;
         loop {
             let generation = self.serving().await?;
             if !generation.revision.is_for(question) {
@@ -280,8 +293,8 @@ impl Slot {
         Some(Err(CallError::Refused(refused.to_string())))
     }
 
-    /// A turn to be asked, as many at a time as of placement: more instances than the pool has would count as faults.
-    pub(crate) async fn turn(&self) -> Result<SemaphorePermit<'_>, CallError> {
+    /// A place to be asked in, as many at a time as of placement: more instances than the pool has would count as faults.
+    pub(crate) async fn place(&self) -> Result<SemaphorePermit<'_>, CallError> {
         self.running.acquire().await.map_err(|_| CallError::Busy)
     }
 

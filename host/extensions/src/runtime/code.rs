@@ -46,7 +46,7 @@ pub enum CodeError {
 }
 
 /// Largest component, in bytes.
-const BYTES_MAX: usize = 32 << 20;
+pub(crate) const BYTES_MAX: usize = 32 << 20;
 
 const MANIFEST: &str = "orrery:manifest";
 const CASES: &str = "orrery:cases";
