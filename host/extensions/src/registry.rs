@@ -44,7 +44,7 @@ pub(crate) type Wanted = BTreeMap<ExtensionName, Result<Wish, Refusal>>;
 #[derive(Clone)]
 pub(crate) enum Wish {
     /// Its component lies in the directory.
-    Here(Revision),
+    Here(Box<Revision>),
     /// Its component is an artifact of a registry.
     Artifact {
         plugin: Arc<Plugin>,
@@ -117,14 +117,15 @@ impl Registry {
                 }
                 Document::Cel(policy) => {
                     let revision = Revision::of_cel(policy, self.0.evaluator.clone());
-                    wanted.insert(revision.name.clone(), Ok(Wish::Here(revision)));
+                    wanted.insert(revision.name.clone(), Ok(Wish::Here(Box::new(revision))));
                 }
             }
         }
         // A component that no document names is a plugin by the name of its file.
         for (path, code) in components.iter().filter(|(path, _)| !named.contains(*path)) {
             let Some(name) = path.strip_suffix(".wasm").and_then(ExtensionName::plugin_if_valid) else { continue };
-            let wish = || Ok(Wish::Here(Revision::of_plugin(&Plugin::of_file(&name.name, path), (*code).clone())));
+            let wish =
+                || Ok(Wish::Here(Box::new(Revision::of_plugin(&Plugin::of_file(&name.name, path), (*code).clone()))));
             wanted.entry(name.clone()).or_insert_with(wish);
         }
         wanted
@@ -202,7 +203,7 @@ fn plugin_wish(plugin: &Plugin, components: &BTreeMap<&str, &Code>) -> Result<Wi
                     let reason = format!("{path} has the digest {}, and the Plugin asks for {digest}", code.digest);
                     refusal(Step::Verify, reason)
                 }
-                _ => Ok(Wish::Here(Revision::of_plugin(plugin, (*code).clone()))),
+                _ => Ok(Wish::Here(Box::new(Revision::of_plugin(plugin, (*code).clone())))),
             }
         }
         ComponentSource::Oci { reference, digest } => {

@@ -199,11 +199,7 @@ pub(crate) const SUITES: &[Suite] = &[
         about: "creates and informers while the rules and plugins that decide are replaced again and again",
         minutes: 3,
         runs: Runs::Named,
-        steps: &[
-            Step::Programs,
-            Step::Program("swaps", &["--ignored", "--nocapture"]),
-            Step::Program("selected", &["--ignored"]),
-        ],
+        steps: &[Step::Programs, Step::Program("swaps", &["--ignored"]), Step::Program("selected", &["--ignored"])],
     },
     Suite {
         name: "minors",

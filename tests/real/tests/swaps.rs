@@ -99,7 +99,6 @@ fn no_create_fails_while_what_decides_is_replaced_two_hundred_times() -> Result<
         }
         outcome.map(|()| all)
     })?;
-    println!("{east} creates went to east, {west} to west");
     ensure!(east + west >= CREATES, "only {east} and {west} were made");
     ensure!(east > CREATES / 10 && west > CREATES / 10, "{east} and {west}: the rules did not decide");
     for (cluster, count) in clusters.iter().zip([east, west]) {

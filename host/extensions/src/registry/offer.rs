@@ -72,7 +72,7 @@ impl Registry {
     /// The revision, its component fetched if need be.
     async fn had(&self, wish: Wish) -> Result<Revision, Refusal> {
         match wish {
-            Wish::Here(revision) => Ok(revision),
+            Wish::Here(revision) => Ok(*revision),
             Wish::Artifact { plugin, reference, digest } => {
                 let fetched = self.0.artifacts.fetch(&reference, &digest).await;
                 let bytes = fetched.map_err(|reason| Refusal { step: Step::Fetch, reason })?;

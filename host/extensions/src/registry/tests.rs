@@ -13,7 +13,7 @@ fn name() -> ExtensionName {
 }
 
 fn wanted(wasm: &[u8]) -> Wanted {
-    Wanted::from([(name(), Ok(Wish::Here(revision("p", wasm, FUEL))))])
+    Wanted::from([(name(), Ok(Wish::Here(Box::new(revision("p", wasm, FUEL)))))])
 }
 
 /// Asks for `wasm`, and waits for what is to become of that.
