@@ -8,6 +8,7 @@ mod merge;
 mod outward;
 mod patch;
 mod protobuf;
+mod selector;
 
 use orrery_api::{CLUSTER_KEY, CLUSTERS_KEY, ClusterName, Stamp};
 use orrery_markers::{Marker, MemberVersion};
@@ -36,6 +37,8 @@ pub(crate) struct Border<'a> {
     pub(crate) versions: Versions,
     /// What the member's object itself has under the stamp's keys, to be put back into a body that replaces it whole.
     pub(crate) own: Own,
+    /// What the body is to a Service, whose `spec.selector` chooses pods of its own cluster.
+    pub(crate) service: Option<Extent>,
     /// Names, there, of the objects that ownerReferences name, by uid.
     pub(crate) owners: &'a [(String, String)],
 }
@@ -49,11 +52,22 @@ pub(crate) enum Versions {
     Dropped,
 }
 
+/// How much of an object a body says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Extent {
+    /// All of it, or all that its author wants of it.
+    Whole,
+    /// What is to change.
+    Change,
+}
+
 /// What an object in a member itself carries under the keys that the stamp hides.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Own {
     pub(crate) labels: Vec<(String, String)>,
     pub(crate) annotations: Vec<(String, String)>,
+    /// Of a Service, in its selector.
+    pub(crate) selector: Option<String>,
 }
 
 /// Why a body cannot go to the member.
@@ -72,6 +86,11 @@ pub(crate) enum Refused {
         /// The object's cluster.
         cluster: ClusterName,
     },
+    /// A Service's selector names its cluster and no label that pods there have: 422.
+    #[error(
+        "spec.selector: what only says {CLUSTER_KEY} chooses no pods of the cluster; name a label that they have there"
+    )]
+    OnlyCluster,
     /// A JSON patch tests for something that is not so: 422.
     #[error("testing path {0} failed")]
     TestFailed(String),
@@ -161,7 +180,12 @@ impl Own {
             let own = pairs.stamped(stamp).iter();
             own.filter_map(|key| Some(((*key).to_owned(), map.text(key)?))).collect()
         };
-        Self { labels: found(Pairs::Labels), annotations: found(Pairs::Annotations) }
+        Self { labels: found(Pairs::Labels), annotations: found(Pairs::Annotations), selector: None }
+    }
+
+    /// The same, of a Service that is shown as `object`: nothing is hidden in its selector.
+    pub(crate) fn with_selector_of(self, object: &str) -> Self {
+        Self { selector: selector::of_object(object), ..self }
     }
 
     fn pairs(&self, pairs: Pairs) -> &[(String, String)] {

@@ -163,6 +163,57 @@ fn names_of_one_member_alone_and_its_own_labels_are_translated_both_ways() -> Re
 }
 
 #[test]
+fn a_service_selects_pods_of_its_own_cluster_whether_it_says_so_or_not() -> Result<()> {
+    let (clusters, host) = two()?;
+    let (client, west) = (host.client()?, clusters[1].client()?);
+    let services = "/api/v1/namespaces/default/services";
+    let path = format!("{services}/web");
+    // As `kubectl expose pod` makes it of a pod's labels, and as nobody says where it goes.
+    let selector = json!({"app": "web", "orrery.dev/cluster": "west"});
+    let service = json!({"metadata": {"name": "web"}, "spec": {"selector": selector, "ports": [{"port": 80}]}});
+    let mut shown = written(&client, "POST", services, JSON, &service)?;
+    ensure!(shown["metadata"]["labels"]["orrery.dev/cluster"] == "west", "it went elsewhere: {shown}");
+    let selects = |expected: Value| -> Result<()> {
+        for (side, client) in [("here", &client), ("there", &west)] {
+            let found = client.json(&path)?;
+            ensure!(found["spec"]["selector"] == expected, "{side}: {found}");
+        }
+        Ok(())
+    };
+    selects(json!({"app": "web"}))?;
+    shown["spec"]["selector"] = json!({"app": "other", "orrery.dev/cluster": "west"});
+    written(&client, "PUT", &path, JSON, &shown)?;
+    selects(json!({"app": "other"}))?;
+    let patch = |kind, body: Value| send(&client, "PATCH", &path, kind, &body);
+    patch(MERGE, json!({"spec": {"selector": {"app": "web", "orrery.dev/cluster": "west"}}}))?.success()?;
+    selects(json!({"app": "web"}))?;
+    let key = "/spec/selector/orrery.dev~1cluster";
+    patch(JSON_PATCH, json!([{"op": "add", "path": key, "value": "west"}]))?.success()?;
+    selects(json!({"app": "web"}))?;
+    // As kubectl applies a manifest once more that has the key.
+    patch(MERGE, json!({"spec": {"selector": {"orrery.dev/cluster": "west"}}}))?.success()?;
+    selects(json!({"app": "web"}))?;
+    let replace = |selector: Value| json!([{"op": "replace", "path": "/spec/selector", "value": selector}]);
+    for (kind, body, why) in [
+        (MERGE, json!({"spec": {"selector": {"orrery.dev/cluster": "east"}}}), "is another cluster than west"),
+        (JSON_PATCH, replace(json!({"orrery.dev/cluster": "west"})), "name a label"),
+    ] {
+        let answer = patch(kind, body)?;
+        ensure!(answer.status == 422 && answer.text().contains(why), "{}", answer.text());
+    }
+    // What a member's own Service selects by is the member's.
+    let own = json!({"app": "web", "orrery.dev/cluster": "mine"});
+    west.create(services, &json!({"metadata": {"name": "own"}, "spec": {"selector": own, "ports": [{"port": 80}]}}))?;
+    let path = format!("{services}/own");
+    let mut shown = eventually("it is shown", SOON, || client.get(&path)?.success())?;
+    shown["metadata"]["labels"] = json!({"a": "b"});
+    written(&client, "PUT", &path, JSON, &shown)?;
+    let there = west.json(&path)?;
+    ensure!(there["spec"]["selector"] == own && there["metadata"]["labels"]["a"] == "b", "{there}");
+    Ok(())
+}
+
+#[test]
 fn a_namespace_is_written_in_every_member_that_holds_it() -> Result<()> {
     let (clusters, host) = two()?;
     let client = host.client()?;

@@ -1,7 +1,7 @@
 use serde::Deserialize;
 
 use super::members::Members;
-use super::{Border, LAST_APPLIED, Pairs, Refused, Versions, protobuf};
+use super::{Border, LAST_APPLIED, Pairs, Refused, Versions, protobuf, selector};
 
 /// A body that stands for an object or for a part of one: an object itself, a merge, strategic-merge or apply patch,
 /// options of a deletion, or what a subresource takes.
@@ -89,7 +89,7 @@ impl Document {
         let Ok(mut members) = Members::parse(&json) else { return Ok((self.bytes, self.syntax)) };
         let before = members.clone();
         match self.shape {
-            Shape::Object => members.edit_object("metadata", |metadata| metadata_inward(metadata, border))?,
+            Shape::Object => object_inward(&mut members, border)?,
             Shape::Deletion => options_inward(&mut members, border)?,
             Shape::Eviction => {
                 members.edit_object("metadata", |metadata| metadata_inward(metadata, border))?;
@@ -129,6 +129,12 @@ fn texts<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<(Strin
 
 fn or_default<'de, D: serde::Deserializer<'de>, T: Default + Deserialize<'de>>(deserializer: D) -> Result<T, D::Error> {
     Ok(Option::deserialize(deserializer)?.unwrap_or_default())
+}
+
+/// Turns an object into what the member has.
+pub(super) fn object_inward(object: &mut Members<'_>, border: &Border<'_>) -> Result<(), Refused> {
+    object.edit_object("metadata", |metadata| metadata_inward(metadata, border))?;
+    selector::inward(object, border)
 }
 
 /// Turns an object's metadata into what the member has.

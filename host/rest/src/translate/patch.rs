@@ -1,9 +1,9 @@
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::document::{metadata_inward, strip};
+use super::document::{metadata_inward, object_inward, strip};
 use super::members::{Members, quoted};
-use super::{Border, Pairs, Refused, Versions};
+use super::{Border, Extent, Pairs, Refused, Versions, selector};
 
 /// A JSON patch (RFC 6902).
 #[derive(Clone, Debug)]
@@ -30,6 +30,11 @@ enum Place {
     Map(Pairs),
     /// A key of a map that may be the stamp's.
     Key(Pairs, &'static str),
+    Spec,
+    /// The selector of a Service.
+    Selector,
+    /// What it has under the stamp's key.
+    SelectorKey,
     Other,
 }
 
@@ -97,14 +102,16 @@ impl Operation {
             Place::Version if border.versions == Versions::Dropped => return Ok(None),
             Place::Version => self.edit_text(|version| border.version(version))?,
             Place::Metadata => self.edit_members(|metadata| metadata_inward(metadata, border))?,
-            Place::Object => self
-                .edit_members(|object| object.edit_object("metadata", |metadata| metadata_inward(metadata, border)))?,
+            Place::Object => self.edit_members(|object| object_inward(object, border))?,
+            Place::SelectorKey if self.puts_selected_stamp(border)? => return Ok(None),
+            Place::Spec => self.edit_members(|spec| selector::spec_inward(spec, Extent::Whole, border))?,
+            Place::Selector => self.edit_members(|map| selector::strip(map, Extent::Whole, border))?,
             Place::Map(pairs) => self.edit_members(|map| {
                 strip(map, pairs, border)?;
                 border.own.pairs(pairs).iter().for_each(|(key, value)| map.set_text(key, value));
                 Ok(())
             })?,
-            Place::Key(..) | Place::Other => {}
+            Place::Key(..) | Place::SelectorKey | Place::Other => {}
         }
         Ok(Some(self))
     }
@@ -118,6 +125,13 @@ impl Operation {
             "test" | "move" | "copy" => Err(Refused::TestFailed(self.path.clone())),
             _ => border.is_stamp(pairs, key, value.as_deref()).map(drop),
         }
+    }
+
+    /// Whether all that it does is to put the stamp into a Service's selector. Tests and removals are the member's.
+    fn puts_selected_stamp(&self, border: &Border<'_>) -> Result<bool, Refused> {
+        let value = self.value.as_deref().and_then(|value| serde_json::from_str::<String>(value.get()).ok());
+        let value = value.filter(|_| matches!(self.op.as_str(), "add" | "replace"));
+        border.is_selected_stamp(orrery_api::CLUSTER_KEY, value.as_deref())
     }
 
     fn edit_text(&mut self, edit: impl FnOnce(&str) -> Result<Option<String>, Refused>) -> Result<(), Refused> {
@@ -146,6 +160,9 @@ impl Place {
             "/metadata" => return Self::Metadata,
             "/metadata/name" => return Self::Name,
             "/metadata/resourceVersion" => return Self::Version,
+            "/spec" => return Self::Spec,
+            "/spec/selector" => return Self::Selector,
+            "/spec/selector/orrery.dev~1cluster" => return Self::SelectorKey,
             _ => {}
         }
         for pairs in Pairs::BOTH {

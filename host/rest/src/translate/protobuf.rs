@@ -12,6 +12,10 @@ const MAGIC: &[u8] = b"k8s\0";
 /// Of `runtime.Unknown`: the document.
 const RAW: u64 = 2;
 
+/// Of a Service: its spec, and of that the selector (upstream: api core/v1/generated.proto).
+const SPEC: u64 = 2;
+const SELECTOR: u64 = 2;
+
 mod metadata {
     pub(super) const NAME: u64 = 1;
     pub(super) const GENERATE_NAME: u64 = 2;
@@ -65,7 +69,10 @@ pub(super) fn inward(bytes: &[u8], shape: Shape, border: &Border<'_>) -> Result<
     let malformed = || Refused::Malformed("the body is no protobuf of the Kubernetes API".to_owned());
     let mut unknown = bytes.strip_prefix(MAGIC).and_then(Message::parse).ok_or_else(malformed)?;
     unknown.edit(RAW, |object| match shape {
-        Shape::Object => object.edit(1, |metadata| metadata_inward(metadata, border)),
+        Shape::Object => {
+            object.edit(1, |metadata| metadata_inward(metadata, border))?;
+            if border.service.is_some() { object.edit(SPEC, |spec| selector_inward(spec, border)) } else { Ok(()) }
+        }
         Shape::Deletion => options_inward(object, border),
         Shape::Eviction => {
             object.edit(1, |metadata| metadata_inward(metadata, border))?;
@@ -84,15 +91,11 @@ fn metadata_inward(metadata: &mut Message, border: &Border<'_>) -> Result<(), Re
         metadata.0.push(Field::text(metadata::NAME, border.name));
     }
     for (pairs, number) in [(Pairs::Labels, metadata::LABELS), (Pairs::Annotations, metadata::ANNOTATIONS)] {
-        let mut kept = Vec::with_capacity(metadata.0.len());
-        for field in metadata.0.drain(..) {
+        metadata.retain(|field| {
             let entry = field.bytes().filter(|_| field.number == number).and_then(pair);
             let is_stamp = entry.map(|(key, value)| border.is_stamp(pairs, &key, Some(&value)));
-            if !is_stamp.transpose()?.unwrap_or(false) {
-                kept.push(field);
-            }
-        }
-        metadata.0 = kept;
+            Ok(!is_stamp.transpose()?.unwrap_or(false))
+        })?;
         for (key, value) in border.own.pairs(pairs) {
             let entry = Message(vec![Field::text(1, key), Field::text(2, value)]);
             metadata.0.push(Field { number, value: Value::Bytes(entry.to_bytes()) });
@@ -103,6 +106,18 @@ fn metadata_inward(metadata: &mut Message, border: &Border<'_>) -> Result<(), Re
         let name = border.owners.iter().find(|(known, _)| *known == uid).map(|(_, name)| name.clone());
         reference.edit_text(3, |_| Ok(name.clone()))
     })
+}
+
+fn selector_inward(spec: &mut Message, border: &Border<'_>) -> Result<(), Refused> {
+    let mut is_stripped = false;
+    spec.retain(|field| {
+        let entry = field.bytes().filter(|_| field.number == SELECTOR).and_then(pair);
+        let is_stamp = entry.map(|(key, value)| border.is_selected_stamp(&key, Some(&value)));
+        let is_stamp = is_stamp.transpose()?.unwrap_or(false);
+        is_stripped |= is_stamp;
+        Ok(!is_stamp)
+    })?;
+    if is_stripped && spec.all(SELECTOR).next().is_none() { Err(Refused::OnlyCluster) } else { Ok(()) }
 }
 
 fn options_inward(options: &mut Message, border: &Border<'_>) -> Result<(), Refused> {
@@ -156,6 +171,18 @@ impl Message {
 
     fn message(&self, number: u64) -> Option<Self> {
         self.all(number).last().and_then(Self::parse)
+    }
+
+    /// Keeps the fields that `is_kept`.
+    fn retain(&mut self, mut is_kept: impl FnMut(&Field) -> Result<bool, Refused>) -> Result<(), Refused> {
+        let mut kept = Vec::with_capacity(self.0.len());
+        for field in self.0.drain(..) {
+            if is_kept(&field)? {
+                kept.push(field);
+            }
+        }
+        self.0 = kept;
+        Ok(())
     }
 
     /// Puts what `edit` makes of it in the place of each message of field `number`.

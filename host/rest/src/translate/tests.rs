@@ -10,6 +10,7 @@ fn border<'a>(cluster: &'a ClusterName) -> Border<'a> {
         name: "web",
         versions: Versions::Of(Some((Marker::new(MARKER).unwrap(), MemberVersion::from_number(7)))),
         own: Own::default(),
+        service: None,
         owners: &[],
     }
 }
@@ -230,4 +231,86 @@ fn protobuf_is_translated_without_its_schema() {
     assert_eq!(deletion("8").inward(&border(&east)), Err(Refused::Conflict));
     let garbage = Document::new(b"k8s\0\xff\xff".to_vec(), Syntax::Protobuf, Shape::Object);
     assert!(matches!(garbage.inward(&border(&east)), Err(Refused::Malformed(_))));
+}
+
+/// A Service of `east` that goes in, whose member has `own` under the stamp's key.
+fn service_inward(own: Option<&str>, extent: Extent, body: &str) -> Result<String, Refused> {
+    let east = east();
+    let own = Own { selector: own.map(str::to_owned), ..Own::default() };
+    let border = Border { service: Some(extent), own, ..border(&east) };
+    if let Some(patch) = JsonPatch::parse(body.as_bytes()) {
+        return Ok(String::from_utf8(patch.inward(&border)?.to_bytes()).unwrap());
+    }
+    let (bytes, _) = Document::new(body.into(), Syntax::Json, Shape::Object).inward(&border)?;
+    Ok(String::from_utf8(bytes).unwrap())
+}
+
+#[test]
+fn a_services_selector_goes_in_without_its_own_cluster() {
+    let stamped = r#"{"app":"a","orrery.dev/cluster":"east"}"#;
+    for (body, expected) in [
+        (format!(r#"{{"spec":{{"selector":{stamped}}}}}"#), r#"{"spec":{"selector":{"app":"a"}}}"#),
+        (
+            r#"{"spec":{"selector":{"orrery.dev/cluster":null}}}"#.to_owned(),
+            r#"{"spec":{"selector":{"orrery.dev/cluster":null}}}"#,
+        ),
+        (
+            format!(r#"[{{"op":"add","path":"/spec/selector","value":{stamped}}}]"#),
+            r#"[{"op":"add","path":"/spec/selector","value":{"app":"a"}}]"#,
+        ),
+        (
+            format!(r#"[{{"op":"replace","path":"/spec","value":{{"selector":{stamped}}}}}]"#),
+            r#"[{"op":"replace","path":"/spec","value":{"selector":{"app":"a"}}}]"#,
+        ),
+        (r#"[{"op":"add","path":"/spec/selector/orrery.dev~1cluster","value":"east"}]"#.to_owned(), "[]"),
+        (
+            r#"[{"op":"remove","path":"/spec/selector/orrery.dev~1cluster"}]"#.to_owned(),
+            r#"[{"op":"remove","path":"/spec/selector/orrery.dev~1cluster"}]"#,
+        ),
+    ] {
+        assert_eq!(service_inward(None, Extent::Whole, &body).unwrap(), expected);
+    }
+    let other_kind = format!(r#"{{"spec":{{"selector":{stamped}}}}}"#);
+    assert_eq!(inward(&other_kind, Shape::Object).unwrap(), other_kind);
+}
+
+#[test]
+fn a_selector_of_another_cluster_or_of_a_cluster_alone_is_refused() {
+    let body = |selector: &str| format!(r#"{{"spec":{{"selector":{selector}}}}}"#);
+    let refused = |body: &str| service_inward(None, Extent::Whole, body).unwrap_err();
+    assert_eq!(
+        refused(&body(r#"{"app":"a","orrery.dev/cluster":"west"}"#)).to_string(),
+        "spec.selector[orrery.dev/cluster]: \"west\" is another cluster than east, which holds the object; objects do not \
+         move"
+    );
+    let alone = r#"{"orrery.dev/cluster":"east"}"#;
+    assert_eq!(refused(&body(alone)), Refused::OnlyCluster);
+    let patch = format!(r#"[{{"op":"replace","path":"/spec/selector","value":{alone}}}]"#);
+    assert_eq!(refused(&patch), Refused::OnlyCluster);
+    // A patch that only adds what is there changes nothing.
+    assert_eq!(service_inward(None, Extent::Change, &body(alone)).unwrap(), body("{}"));
+}
+
+#[test]
+fn what_a_members_service_selects_by_itself_stays() {
+    for own in ["east", "mine"] {
+        let body = format!(r#"{{"spec":{{"selector":{{"orrery.dev/cluster":"{own}"}}}}}}"#);
+        assert_eq!(service_inward(Some(own), Extent::Whole, &body).unwrap(), body);
+        let shown = Own::default().with_selector_of(&body);
+        assert_eq!(shown.selector.as_deref(), Some(own));
+    }
+}
+
+#[test]
+fn a_service_in_protobuf_goes_in_without_its_own_cluster() {
+    let east = east();
+    let border = Border { service: Some(Extent::Whole), ..border(&east) };
+    let entry = |key: &str, value: &str| field(2, &[field(1, key.as_bytes()), field(2, value.as_bytes())].concat());
+    let service = |selector: &[Vec<u8>]| enveloped(&field(2, &[selector.concat(), field(3, b"10.0.0.9")].concat()));
+    let inward = |selector: &[Vec<u8>]| {
+        Document::new(service(selector), Syntax::Protobuf, Shape::Object).inward(&border).map(|(bytes, _)| bytes)
+    };
+    let (app, stamp) = (entry("app", "a"), entry("orrery.dev/cluster", "east"));
+    assert_eq!(inward(&[app.clone(), stamp.clone()]).unwrap(), service(&[app]));
+    assert_eq!(inward(&[stamp]), Err(Refused::OnlyCluster));
 }

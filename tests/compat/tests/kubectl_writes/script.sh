@@ -453,7 +453,7 @@ kubectl expose deployment web --port=80
 
 kubectl expose pod lone --port=81 --name=alone --type=NodePort
 
-? kubectl get services -o custom-columns=NAME:.metadata.name,TYPE:.spec.type,PORT:.spec.ports[*].port
+? kubectl get services -o custom-columns=NAME:.metadata.name,TYPE:.spec.type,PORT:.spec.ports[*].port,SELECTOR:.spec.selector
 
 # --- inside of pods
 

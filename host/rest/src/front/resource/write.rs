@@ -120,11 +120,16 @@ impl Call<'_> {
         self.info.query.behind(path)
     }
 
+    /// Whether it is about an object whose `spec.selector` chooses pods.
+    fn selects(&self) -> bool {
+        matches!((&*self.asked.gvr.group, &*self.asked.gvr.resource), ("", "services"))
+    }
+
     fn refusal(&self, refused: &Refused) -> Status {
         let resource = self.asked.group_resource();
         match refused {
             Refused::Conflict => Status::conflict(&resource, self.name(), &refused.to_string()),
-            Refused::OtherCluster { .. } | Refused::TestFailed(_) => {
+            Refused::OtherCluster { .. } | Refused::OnlyCluster | Refused::TestFailed(_) => {
                 Status::invalid(&self.asked.gvr.group, &self.served.kind, self.name(), &refused.to_string())
             }
             Refused::Malformed(_) => Status::bad_request(refused.to_string()),
@@ -218,6 +223,7 @@ impl Service {
                 Role::Other { .. } => Versions::Dropped,
             },
             own: self.hidden(call, &member, target).await?,
+            service: call.selects().then_some(call.extent()),
             owners: &owners,
         };
         let path = call.path(&target.key);
@@ -269,8 +275,22 @@ impl Service {
         Ok(if second.code.is_success() { second } else { sent })
     }
 
-    /// What the member's object has under the stamp's keys, where a body replaces it whole.
+    /// What the member's object has under the stamp's keys: hidden ones where a body replaces it whole.
     async fn hidden(&self, call: &Call<'_>, member: &orrery_fleet::Member, target: &Target) -> Result<Own, Status> {
+        let own = self.hidden_in_maps(call, member, target).await?;
+        let shown = target.object.as_ref().filter(|_| call.selects()).map(|object| object.body().to_bytes());
+        Ok(match shown.as_deref().and_then(|shown| std::str::from_utf8(shown).ok()) {
+            Some(shown) => own.with_selector_of(shown),
+            None => own,
+        })
+    }
+
+    async fn hidden_in_maps(
+        &self,
+        call: &Call<'_>,
+        member: &orrery_fleet::Member,
+        target: &Target,
+    ) -> Result<Own, Status> {
         let hides = target.object.as_ref().is_some_and(|object| object.hides_own());
         if call.asked.verb != Verb::Update || !hides {
             return Ok(Own::default());

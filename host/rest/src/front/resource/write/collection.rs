@@ -133,6 +133,7 @@ impl Service {
             name: "",
             versions: Versions::Of(None),
             own: Own::default(),
+            service: None,
             owners: &[],
         };
         let outgoing = call.inward(&border, part.path(call, true))?;

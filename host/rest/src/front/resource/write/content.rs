@@ -5,7 +5,7 @@ use super::send::Outgoing;
 use super::{Call, Target};
 use crate::request::{ResourceRequest, Verb};
 use crate::status::Status;
-use crate::translate::{Border, Document, Facts, JsonPatch, Shape, Syntax, merge_patch};
+use crate::translate::{Border, Document, Extent, Facts, JsonPatch, Shape, Syntax, merge_patch};
 
 /// What the body of a write is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +66,12 @@ impl Call<'_> {
     /// What the body says of its object.
     pub(super) fn facts(&self) -> Facts {
         self.document().map(|document| document.facts()).unwrap_or_default()
+    }
+
+    /// How much of its object the body says.
+    pub(super) fn extent(&self) -> Extent {
+        let changes = self.asked.verb == Verb::Patch && self.content != Content::Apply;
+        if changes { Extent::Change } else { Extent::Whole }
     }
 
     /// The body as a JSON patch, where it is one.

@@ -23,7 +23,7 @@ pub(super) struct Routed {
 
 impl Service {
     /// The cluster for a new object: the one that the request names; that of the namespace's pin; that of the objects which
-    /// it belongs to or is about; else one that is fit.
+    /// it selects, belongs to or is about; else one that is fit.
     pub(super) async fn cluster_for(
         &self,
         call: &Call<'_>,
@@ -41,6 +41,9 @@ impl Service {
         }
         if let Some(pin) = self.pin_of(&call.asked.namespace).await {
             return self.member_named(call, &pin).map(routed);
+        }
+        if let Some(name) = call.selected_cluster() {
+            return self.member_named(call, &name).map(routed);
         }
         if let Some(cluster) = self.cluster_of_referents(call, facts).await {
             return Ok(routed(cluster));
@@ -130,6 +133,16 @@ impl Service {
         let holders = namespaces.holders_of(&ObjectKey::new("", namespace));
         let has = holders.contains(member.name()) || holders.is_empty();
         (!has).then(|| format!("it has no namespace {namespace:?}"))
+    }
+}
+
+// === impl Call ===
+
+impl Call<'_> {
+    /// The cluster whose pods a Service selects, where it says so.
+    fn selected_cluster(&self) -> Option<String> {
+        let value = self.document().filter(|_| self.selects())?.value()?;
+        value["spec"]["selector"][CLUSTER_KEY].as_str().map(str::to_owned)
     }
 }
 
