@@ -6,16 +6,21 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use bytes::Bytes;
-use http::header::{ACCEPT, ACCEPT_ENCODING, CONTENT_TYPE, HOST};
-use http::{Method, Request, Response};
+use http::header::{
+    ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_TYPE, HOST, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL,
+    SEC_WEBSOCKET_VERSION, UPGRADE,
+};
+use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
-use hyper::client::conn::http2;
+use hyper::client::conn::{http1, http2};
+use hyper::upgrade::Upgraded;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use rustls::ClientConfig;
 use rustls_pki_types::ServerName;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 
 /// Where an API server is, and as whom to ask it.
 #[derive(Clone)]
@@ -49,6 +54,8 @@ pub(crate) struct Read {
 /// As of Go's HTTP/2 client, which client-go uses.
 const STREAM_WINDOW: u32 = 4 << 20;
 const CONNECTION_WINDOW: u32 = 1 << 30;
+/// Any key will do: what a server makes of it keeps caches from answering, and there are none here.
+const WEBSOCKET_KEY: &str = "b3JyZXJ5IGJlbmNoZXMhIQ==";
 
 // === impl Endpoint ===
 
@@ -66,16 +73,39 @@ impl Endpoint {
 
     /// Opens a connection.
     pub(crate) async fn connect(&self) -> Result<Connection> {
-        let tcp = TcpStream::connect(self.address).await?;
-        tcp.set_nodelay(true)?;
-        let name = ServerName::from(self.address.ip());
-        let stream = TlsConnector::from(self.tls.clone()).connect(name, tcp).await?;
+        let stream = self.dial(self.tls.clone()).await?;
         let mut builder = http2::Builder::new(TokioExecutor::new());
         builder.initial_stream_window_size(STREAM_WINDOW).initial_connection_window_size(CONNECTION_WINDOW);
         let (requests, connection) = builder.handshake(TokioIo::new(stream)).await?;
         // It ends when the last handle is dropped, and those that wait hear of a failure.
         tokio::spawn(connection);
         Ok(Connection { requests, address: self.address })
+    }
+
+    /// Opens a connection of HTTP/1.1, and makes a WebSocket of `protocol` of it. An error if the server does not.
+    pub(crate) async fn upgrade(&self, path: &str, protocol: &str) -> Result<TokioIo<Upgraded>> {
+        let mut tls = (*self.tls).clone();
+        tls.alpn_protocols = vec![b"http/1.1".to_vec()];
+        let stream = self.dial(Arc::new(tls)).await?;
+        let (mut requests, connection) = http1::handshake(TokioIo::new(stream)).await?;
+        tokio::spawn(connection.with_upgrades());
+        let request = Request::get(path).header(HOST, self.address.to_string());
+        let request = request.header(CONNECTION, "Upgrade").header(UPGRADE, "websocket");
+        let request = request.header(SEC_WEBSOCKET_KEY, WEBSOCKET_KEY).header(SEC_WEBSOCKET_VERSION, "13");
+        let request = request.header(SEC_WEBSOCKET_PROTOCOL, protocol).body(Full::<Bytes>::default())?;
+        let response = requests.send_request(request).await.with_context(|| format!("no answer to {path}"))?;
+        if response.status() != StatusCode::SWITCHING_PROTOCOLS {
+            let status = response.status();
+            let body = response.into_body().collect().await?.to_bytes();
+            bail!("{path}: {status}: {}", String::from_utf8_lossy(&body));
+        }
+        Ok(TokioIo::new(hyper::upgrade::on(response).await?))
+    }
+
+    async fn dial(&self, tls: Arc<ClientConfig>) -> Result<TlsStream<TcpStream>> {
+        let tcp = TcpStream::connect(self.address).await?;
+        tcp.set_nodelay(true)?;
+        Ok(TlsConnector::from(tls).connect(ServerName::from(self.address.ip()), tcp).await?)
     }
 }
 

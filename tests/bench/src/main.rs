@@ -7,6 +7,7 @@ mod markers;
 mod plugins;
 mod reads;
 mod report;
+mod streams;
 mod writes;
 
 use std::path::PathBuf;
@@ -43,6 +44,8 @@ enum Name {
     Fleet,
     /// Writes through the host beside an API server
     Writes,
+    /// Exec, port-forward and logs through the host beside an API server
+    Streams,
     /// Decisions by plugins and rules beside a built-in stage
     Plugins,
 }
@@ -70,6 +73,7 @@ async fn run(name: Name, arguments: &Arguments) -> anyhow::Result<Outcome> {
         Name::Reads => reads::run(arguments.quick, &arguments.part).await,
         Name::Fleet => fleet::run(arguments.quick, arguments.soak).await,
         Name::Writes => writes::run(arguments.quick).await,
+        Name::Streams => streams::run(arguments.quick).await,
         Name::Plugins => plugins::run(arguments.quick).await,
         Name::Markers => Ok(Outcome { figures: markers::run().await?, failed: Vec::new() }),
     }

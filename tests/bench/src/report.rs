@@ -82,6 +82,13 @@ impl Figure {
         Self { name, unit: "ms", host, direct: Some(direct), ratio: Some(ratio), target, met }
     }
 
+    /// Rates, side by side: the host's is to be at least `target` of direct's.
+    pub(crate) fn rates(name: &'static str, unit: &'static str, host: f64, direct: f64, target: f64) -> Self {
+        let ratio = host / direct;
+        let met = Some(ratio >= target);
+        Self { name, unit, host, direct: Some(direct), ratio: Some(ratio), target: Some(target), met }
+    }
+
     fn cells(&self) -> [String; 7] {
         let number = |number: f64, decimals: usize| format!("{number:.decimals$}");
         let met = self.met.map_or("-", |met| if met { "yes" } else { "NO" });
@@ -152,6 +159,8 @@ mod tests {
         assert_eq!(faster(11.0).met, Some(false));
         let dearer = |host| Figure::beside("restart", host, 100.0, Target::Dearer(1.2));
         assert_eq!((dearer(120.0).met, dearer(121.0).met), (Some(true), Some(false)));
+        let rates = |host| Figure::rates("exec", "MB/s", host, 100.0, 0.8);
+        assert_eq!((rates(80.0).ratio, rates(80.0).met, rates(79.0).met), (Some(0.8), Some(true), Some(false)));
         assert_eq!(Figure::at_most("memory", "KB", 10.1, Some(10.0)).met, Some(false));
         assert_eq!(Figure::at_most("watchers", "ms", 10.1, None).met, None);
     }
