@@ -6,6 +6,7 @@ pub mod conformance;
 mod informers;
 mod kube_rs;
 mod stamp;
+mod terminal;
 mod text;
 
 pub use chance::without_chance;
@@ -13,4 +14,5 @@ pub use clients::{ForeignClient, Held, javascript_program, python_program};
 pub use informers::{Informers, Object, Report, Request};
 pub use kube_rs::{Entry, KubeRs};
 pub use stamp::{unstamped, unstamped_json};
+pub use terminal::Terminal;
 pub use text::{unversioned, without_cluster, without_columns};

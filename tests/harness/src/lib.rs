@@ -42,5 +42,5 @@ pub use places::{cache, repository};
 pub use ports::free_port;
 pub use printed::printed_as_written;
 pub use process::{Lifetime, Process, Program};
-pub use toolchain::{GUESTS, Guest, Minor, Programs, UpstreamSuite, go_program, programs, upstream_suite};
+pub use toolchain::{GUESTS, Guest, Minor, Programs, UpstreamSuite, go_program, programs, require, upstream_suite};
 pub use wait::eventually;

@@ -147,16 +147,24 @@ pub(crate) const SUITES: &[Suite] = &[
     },
     Suite {
         name: "clients",
-        about: "helm, stern and the clients of Python and JavaScript write, exec and follow logs through the host",
-        minutes: 3,
+        about: "helm, k9s, stern and the clients of Python and JavaScript write, exec and follow logs through the host",
+        minutes: 4,
         runs: Runs::Named,
         steps: &[
             Step::Programs,
             Step::Program("helm", &["--ignored"]),
+            Step::Program("k9s", &["--ignored"]),
             Step::Program("libraries", &["--ignored"]),
             Step::Program("stern", &["--ignored"]),
             Step::Program("vanished", &["--ignored"]),
         ],
+    },
+    Suite {
+        name: "idle",
+        about: "streams that say nothing for ten minutes go on",
+        minutes: 11,
+        runs: Runs::Named,
+        steps: &[Step::Programs, Step::Program("idle", &["--ignored"])],
     },
     Suite {
         name: "sim-long",

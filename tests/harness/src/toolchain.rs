@@ -235,6 +235,11 @@ fn check_prerequisites() -> Result<()> {
         ("go", "go version 1.26 or later; the package golang-1.26 of your system, or the archive of the Go project"),
         ("setpriv", "apt-get install util-linux"),
     ];
+    require(&needed)
+}
+
+/// An error that names each program of `needed` that is missing, with what brings it.
+pub fn require(needed: &[(&str, &str)]) -> Result<()> {
     let missing: Vec<String> = needed
         .iter()
         .filter(|(program, _)| !on_path(program))
