@@ -3,6 +3,8 @@
 //! The engine takes time linear in the text, whatever the pattern. What a pattern grows to is bounded; each is compiled once
 //! in an instance, as it mostly is the same for every cluster.
 
+mod dialect;
+
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
@@ -48,17 +50,18 @@ fn find_all<'b, 'v>(args: &Args<'b, 'v>, bound: usize) -> Given<'b, 'v> {
 
 /// The pattern, compiled.
 pub(crate) fn compiled(pattern: &str) -> Result<Regex, ExecutionError> {
+    let failed = |message: String| ExecutionError::function_error("matches", message);
     static PATTERNS: Mutex<BTreeMap<String, Regex>> = Mutex::new(BTreeMap::new());
     let mut patterns = PATTERNS.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(found) = patterns.get(pattern) {
         return Ok(found.clone());
     }
     if pattern.len() > MAX_PATTERN {
-        let message = format!("a pattern has {MAX_PATTERN} bytes at most, this one {}", pattern.len());
-        return Err(ExecutionError::function_error("matches", message));
+        return Err(failed(format!("a pattern has {MAX_PATTERN} bytes at most, this one {}", pattern.len())));
     }
-    let made = RegexBuilder::new(pattern).size_limit(MAX_COMPILED).dfa_size_limit(MAX_COMPILED).build();
-    let made = made.map_err(|error| ExecutionError::function_error("matches", one_line(&error)))?;
+    let translated = dialect::translated(pattern).map_err(failed)?;
+    let made = RegexBuilder::new(&translated).size_limit(MAX_COMPILED).dfa_size_limit(MAX_COMPILED).build();
+    let made = made.map_err(|error| failed(one_line(&error)))?;
     if patterns.len() >= KEPT {
         patterns.clear();
     }
