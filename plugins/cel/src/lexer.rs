@@ -145,7 +145,8 @@ impl Lexer<'_> {
             return self.whole(start, &digits, 10);
         }
         let written = &self.text[start..self.at];
-        written.parse().map(Token::Double).map_err(|_| self.problem(start, format!("{written} is no number")))
+        let double = written.parse().ok().filter(|double: &f64| double.is_finite());
+        double.map(Token::Double).ok_or_else(|| self.problem(start, format!("{written} is no double")))
     }
 
     fn whole(&mut self, start: usize, digits: &str, radix: u32) -> Result<Token, Problem> {

@@ -3,13 +3,16 @@
 #![allow(clippy::needless_pass_by_value)] // the evaluator hands a function its arguments, as a pointer to it is what it takes
 
 mod address;
+pub(crate) mod conversions;
 mod fleet;
+pub(crate) mod format;
 mod named;
 mod network;
 mod opaque;
+mod places;
 mod plain;
 mod quantity;
-mod regular;
+pub(crate) mod regular;
 mod semver;
 mod sets;
 pub(crate) mod table;
@@ -44,9 +47,12 @@ fn make() -> Result<Env, DeclarationError> {
     let mut add = Add { env, failed: None };
     let parts = [
         address::add,
+        conversions::add,
         fleet::add,
+        format::add,
         named::add,
         network::add,
+        places::add,
         plain::add,
         quantity::add,
         regular::add,

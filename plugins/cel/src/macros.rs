@@ -215,6 +215,9 @@ impl Make<'_> {
         let key = self.name(key)?;
         let value = args.next().unwrap_or_default();
         let value = self.name(value)?;
+        if key == value {
+            return Err(self.builder.problem(self.id, format!("the two variables are both called {key}")));
+        }
         let mut rest = args.map(|arg| self.with_value(&key, &value, arg)).collect::<Result<Vec<_>, _>>()?;
         let last = rest.pop().unwrap_or_default();
         let condition = rest.pop();

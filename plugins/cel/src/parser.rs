@@ -379,6 +379,11 @@ impl Parser<'_> {
 
     fn list(&mut self) -> Result<Expr, Problem> {
         let (mut elements, mut optional) = (Vec::new(), Vec::new());
+        // The grammar has a comma in an empty list, too.
+        if self.takes(",") {
+            self.expect("]")?;
+            return Ok(Expr::List(ListExpr::new(elements)));
+        }
         while !self.takes("]") {
             if self.takes("?") {
                 optional.push(elements.len());

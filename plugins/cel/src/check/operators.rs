@@ -22,8 +22,7 @@ pub(super) fn result(function: &str, operands: &[Type]) -> Option<Option<Type>> 
         (LOGICAL_AND | LOGICAL_OR, [left, right]) => (is_bool(left) && is_bool(right)).then_some(Type::Bool),
         (LOGICAL_NOT, [of]) => is_bool(of).then_some(Type::Bool),
         (NOT_STRICTLY_FALSE, [_]) => Some(Type::Bool),
-        (NEGATE, [of]) => matches!(of.not_null(), Type::Int | Type::Double | Type::Duration | Type::Dyn)
-            .then(|| of.not_null().clone()),
+        (NEGATE, [of]) => matches!(of.not_null(), Type::Int | Type::Double | Type::Dyn).then(|| of.not_null().clone()),
         (IN, [element, container]) => contains(container.not_null(), element).then_some(Type::Bool),
         (INDEX, [container, index]) => element(container.not_null(), index.not_null()),
         (OPT_INDEX, [container, index]) => {
@@ -42,13 +41,13 @@ fn is_bool(of: &Type) -> bool {
 fn arithmetic(function: &str, left: &Type, right: &Type) -> Option<Type> {
     use Type::{Bytes, Double, Duration, Int, List, Text, Timestamp, Uint};
     match (function, left, right) {
-        (_, left, right) if left.is_dyn() || right.is_dyn() => Some(dyn_result(function, left, right)),
+        (_, left, right) if left.is_dyn() || right.is_dyn() => dyn_result(function, left, right),
         (_, Int, Int) => Some(Int),
         (_, Uint, Uint) => Some(Uint),
         (ADD | SUBSTRACT | MULTIPLY | DIVIDE, Double, Double) => Some(Double),
         (ADD, Text, Text) => Some(Text),
         (ADD, Bytes, Bytes) => Some(Bytes),
-        (ADD, List(_), List(_)) => left.joined(right),
+        (ADD, List(_), List(_)) if left.takes(right, &mut Bound::new()) => left.joined(right),
         (ADD | SUBSTRACT, Duration, Duration) => Some(Duration),
         (ADD | SUBSTRACT, Timestamp, Duration) | (ADD, Duration, Timestamp) => Some(Timestamp),
         (SUBSTRACT, Timestamp, Timestamp) => Some(Duration),
@@ -56,11 +55,17 @@ fn arithmetic(function: &str, left: &Type, right: &Type) -> Option<Type> {
     }
 }
 
-/// A number with something unknown is that number, as the operator takes nothing else.
-fn dyn_result(function: &str, left: &Type, right: &Type) -> Type {
+/// A number with something unknown is that number, as the operator takes nothing else. None where it takes no such thing.
+fn dyn_result(function: &str, left: &Type, right: &Type) -> Option<Type> {
+    use Type::{Bytes, Double, Duration, Int, List, Text, Timestamp, Uint};
     let known = if left.is_dyn() { right } else { left };
-    let stays = known.is_number() || (function == ADD && matches!(known, Type::Text | Type::List(_)));
-    if stays { known.clone() } else { Type::Dyn }
+    match (function, known) {
+        (_, known) if known.is_dyn() => Some(Type::Dyn),
+        (_, Int | Uint) => Some(known.clone()),
+        (ADD | SUBSTRACT | MULTIPLY | DIVIDE, Double) | (ADD, Text | List(_) | Bytes) => Some(known.clone()),
+        (ADD | SUBSTRACT, Duration | Timestamp) => Some(Type::Dyn),
+        _ => None,
+    }
 }
 
 fn is_ordered(left: &Type, right: &Type) -> bool {
@@ -96,7 +101,7 @@ fn contains(container: &Type, element: &Type) -> bool {
 
 /// What stands at `index`.
 fn element(container: &Type, index: &Type) -> Option<Type> {
-    let is_place = index.is_dyn() || index.is_number();
+    let is_place = index.is_dyn() || matches!(index, Type::Int);
     match container {
         Type::List(of) => is_place.then(|| (**of).clone()),
         Type::Map(key, value) => key.takes(index, &mut Bound::new()).then(|| (**value).clone()),

@@ -1,6 +1,7 @@
 //! Signatures of functions, read from the table when one is called.
 
 use super::types::{Bound, Type};
+use crate::library::conversions::{REPLACED, REPLACED_MEMBERS};
 use crate::library::table::{GROUPS, HIDDEN, NAMESPACES};
 use crate::schema::{CANDIDATE, TAINT, UNIT};
 
@@ -15,6 +16,9 @@ pub(super) struct Signature {
 
 /// All signatures of the functions and members of this name, which has its namespace before it.
 pub(super) fn named(name: &str) -> Vec<Signature> {
+    let is_replaced =
+        |name: &&str| REPLACED.contains(name) || REPLACED_MEMBERS.iter().any(|(member, _)| member == name);
+    let name = name.strip_prefix('@').filter(is_replaced).unwrap_or(name);
     all().filter(|written| name_of(written).1 == name).filter_map(Signature::read).collect()
 }
 

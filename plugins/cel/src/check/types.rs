@@ -127,11 +127,9 @@ impl Type {
             (Self::Null, Self::Nullable(of)) | (Self::Nullable(of), Self::Null) => Some(Self::Nullable(of.clone())),
             (Self::Null, of) | (of, Self::Null) => Some(Self::Nullable(Box::new(of.clone()))),
             (Self::Nullable(a), b) | (b, Self::Nullable(a)) => Some(Self::Nullable(Box::new(a.joined(b.not_null())?))),
-            (Self::List(a), Self::List(b)) => Some(Self::list(a.joined(b).unwrap_or(Self::Dyn))),
-            (Self::Optional(a), Self::Optional(b)) => Some(Self::Optional(Box::new(a.joined(b).unwrap_or(Self::Dyn)))),
-            (Self::Map(k, v), Self::Map(l, w)) => {
-                Some(Self::map(k.joined(l).unwrap_or(Self::Dyn), v.joined(w).unwrap_or(Self::Dyn)))
-            }
+            (Self::List(a), Self::List(b)) => Some(Self::list(a.joined(b)?)),
+            (Self::Optional(a), Self::Optional(b)) => Some(Self::Optional(Box::new(a.joined(b)?))),
+            (Self::Map(k, v), Self::Map(l, w)) => Some(Self::map(k.joined(l)?, v.joined(w)?)),
             (a, b) => a.takes(b, &mut Bound::new()).then(|| a.clone()),
         }
     }

@@ -1,5 +1,7 @@
 //! Goes over an expression and gives each part its type, or says what is wrong with it.
 
+mod written;
+
 use cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, LiteralValue, SelectExpr, operators};
 
 use super::types::Type;
@@ -9,6 +11,7 @@ use crate::nearest::nearest;
 use crate::parser::Parsed;
 use crate::render;
 use crate::source::Problem;
+use written::takes_elements;
 
 /// Names of types, which stand for themselves.
 const META: [&str; 12] = [
@@ -33,6 +36,8 @@ pub(super) struct Walk<'a> {
     /// Variables that other stages have.
     elsewhere: &'a [(&'static str, &'static str)],
     problems: Vec<Problem>,
+    /// Whether the arguments of `format` are looked at, which are of many types.
+    formats: bool,
 }
 
 // === impl Walk ===
@@ -43,7 +48,7 @@ impl<'a> Walk<'a> {
         known: Vec<(String, Type)>,
         elsewhere: &'a [(&'static str, &'static str)],
     ) -> Self {
-        Self { parsed, known, elsewhere, problems: Vec::new() }
+        Self { parsed, known, elsewhere, problems: Vec::new(), formats: false }
     }
 
     /// The type of the whole, or what is wrong.
@@ -73,22 +78,50 @@ impl<'a> Walk<'a> {
             Expr::List(list) => {
                 let optional = |at| list.optional_indices.contains(&at);
                 let elements = list.elements.iter().enumerate();
-                let types: Vec<Type> =
-                    elements.map(|(at, element)| unwrapped(self.expression(element), optional(at))).collect();
-                Type::list(together(types))
+                let types: Vec<Type> = elements.map(|(at, element)| self.entry(element, optional(at))).collect();
+                Type::list(self.together(expression.id, "list", &types))
             }
             Expr::Map(map) => {
                 let (mut keys, mut values) = (Vec::new(), Vec::new());
                 for entry in &map.entries {
                     let EntryExpr::MapEntry(entry) = &entry.expr else { continue };
                     keys.push(self.key(&entry.key));
-                    values.push(unwrapped(self.expression(&entry.value), entry.optional));
+                    values.push(self.entry(&entry.value, entry.optional));
                 }
-                Type::map(together(keys), together(values))
+                let keys = self.together(expression.id, "map", &keys);
+                Type::map(keys, self.together(expression.id, "map", &values))
             }
             Expr::Comprehension(comprehension) => self.comprehension(comprehension),
             Expr::Struct(_) | Expr::Unspecified => Type::Dyn,
         }
+    }
+
+    /// What an entry of a list or map adds. An optional one has to be an optional.
+    fn entry(&mut self, entry: &'a IdedExpr, is_optional: bool) -> Type {
+        match self.expression(entry) {
+            Type::Optional(of) if is_optional => *of,
+            other if is_optional && !other.is_dyn() => {
+                self.wrong(entry.id, format!("what stands behind ? is an optional; {other} is none"))
+            }
+            other => other,
+        }
+    }
+
+    /// One type for all that is written as a list or a map; what macros make of these may be of many.
+    fn together(&mut self, id: u64, what: &str, types: &[Type]) -> Type {
+        let joined = types.iter().try_fold(Type::Empty, |all, one| {
+            let is_null = |of: &Type| matches!(of, Type::Null);
+            let is_mixed = !all.is_dyn() && !one.is_dyn() && is_null(&all) != is_null(one);
+            if is_mixed { None } else { all.joined(one) }
+        });
+        let is_written = self.parsed.source.written(id).ends_with([']', '}']);
+        if joined.is_none() && is_written && !self.formats {
+            let other = types.iter().find(|one| types[0].joined(one).is_none()).unwrap_or(&Type::Null);
+            let message =
+                format!("a {what} is of one type, this one of {} and {other}; write dyn(…) around each", types[0]);
+            return self.wrong(id, message);
+        }
+        joined.unwrap_or(Type::Dyn)
     }
 
     fn key(&mut self, key: &'a IdedExpr) -> Type {
@@ -257,12 +290,23 @@ impl<'a> Walk<'a> {
         let (name, is_member, target) = self.called(call);
         let mut given = Vec::new();
         given.extend(target.map(|target| self.expression(target)));
+        let formats = std::mem::replace(&mut self.formats, call.func_name == "@format");
         given.extend(call.args.iter().map(|arg| self.expression(arg)));
+        self.formats = formats;
         let all = signatures::named(&name);
         let of_kind: Vec<_> = all.iter().filter(|signature| signature.is_member == is_member).collect();
         let results: Vec<Type> = of_kind.iter().filter_map(|signature| signature.result(&given)).collect();
         // Of something unknown more than one may be meant.
         if let Some((first, others)) = results.split_first() {
+            self.literals(call);
+            self.clauses(call);
+            if let ([Type::List(of), ..], true) = (given.as_slice(), is_member)
+                && !takes_elements(&name, if let Some(Type::List(keys)) = given.get(1) { keys } else { of })
+            {
+                let at = self.name_place(id, call);
+                return self
+                    .problem(at, format!("{} does not take elements of type {of}", name.trim_start_matches('@')));
+            }
             return others.iter().try_fold(first.clone(), |all, one| all.joined(one)).unwrap_or(Type::Dyn);
         }
         let at = self.name_place(id, call);
@@ -362,19 +406,6 @@ fn literal_type(literal: &LiteralValue) -> Type {
         LiteralValue::String(_) => Type::Text,
         LiteralValue::UInt(_) => Type::Uint,
     }
-}
-
-/// What an optional entry of a list or map adds.
-fn unwrapped(of: Type, is_optional: bool) -> Type {
-    match of {
-        Type::Optional(of) if is_optional => *of,
-        other => other,
-    }
-}
-
-/// One type for all, or dyn.
-fn together(types: Vec<Type>) -> Type {
-    types.into_iter().try_fold(Type::Empty, |all, one| all.joined(&one)).unwrap_or(Type::Dyn)
 }
 
 /// `google.protobuf.Timestamp`: names with dots that stand for types.

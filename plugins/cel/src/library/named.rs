@@ -16,7 +16,7 @@ opaque::value!(Formatter);
 /// What is wrong with a text, if something is.
 type Validate = fn(&str) -> Option<&'static str>;
 
-const FORMATS: [(&str, &str, Validate); 12] = [
+const FORMATS: [(&str, &str, Validate); 13] = [
     ("dns1123Label", "format.dns1123Label", dns1123_label),
     ("dns1123Subdomain", "format.dns1123Subdomain", dns1123_subdomain),
     ("dns1035Label", "format.dns1035Label", dns1035_label),
@@ -28,6 +28,7 @@ const FORMATS: [(&str, &str, Validate); 12] = [
     ("uri", "format.uri", uri),
     ("uuid", "format.uuid", uuid),
     ("byte", "format.byte", byte),
+    ("date", "format.date", date),
     ("datetime", "format.datetime", datetime),
 ];
 
@@ -38,7 +39,7 @@ pub(super) fn add(add: &mut Add) {
         let found = found.map(|at| Box::new(Formatter(at)) as Box<dyn Val>);
         Ok(CowVal::owned(CelOptional::from(found)))
     });
-    let made: [cel::common::functions::Function; 12] = [
+    let made: [cel::common::functions::Function; 13] = [
         |_| of(0),
         |_| of(1),
         |_| of(2),
@@ -51,6 +52,7 @@ pub(super) fn add(add: &mut Add) {
         |_| of(9),
         |_| of(10),
         |_| of(11),
+        |_| of(12),
     ];
     for ((_, function, _), made) in FORMATS.iter().zip(made) {
         add.function(function, vec![], made);
@@ -80,9 +82,10 @@ impl Formatter {
     }
 }
 
-/// A prefix of a name may end in a dash: something follows it.
+/// A prefix of a name may end in a dash: something follows it. As Kubernetes does, the letter before it is not looked at.
 fn prefix(text: &str) -> String {
-    text.strip_suffix('-').map_or_else(|| text.to_owned(), |text| format!("{text}a"))
+    let shortened = text.strip_suffix('-').and_then(|text| text.char_indices().next_back().map(|(at, _)| &text[..at]));
+    shortened.map_or_else(|| text.to_owned(), |text| format!("{text}a"))
 }
 
 fn is_lower(c: char) -> bool {
@@ -137,8 +140,16 @@ fn uuid(text: &str) -> Option<&'static str> {
 fn byte(text: &str) -> Option<&'static str> {
     let padding = text.len() - text.trim_end_matches('=').len();
     let is_base64 = |c: char| c.is_ascii_alphanumeric() || c == '+' || c == '/';
-    let is_right = text.len().is_multiple_of(4) && padding <= 2 && text.trim_end_matches('=').chars().all(is_base64);
+    let is_right = !text.is_empty()
+        && text.len().is_multiple_of(4)
+        && padding <= 2
+        && text.trim_end_matches('=').chars().all(is_base64);
     (!is_right).then_some("no base64")
+}
+
+fn date(text: &str) -> Option<&'static str> {
+    let is_right = text.len() == 10 && chrono::NaiveDate::parse_from_str(text, "%Y-%m-%d").is_ok();
+    (!is_right).then_some("no date as RFC 3339 has it")
 }
 
 fn datetime(text: &str) -> Option<&'static str> {

@@ -1,7 +1,7 @@
 //! What macros and the preparation of policies are made of. None of these names can be written in an expression.
 
 use cel::ExecutionError;
-use cel::common::types::{CelBool, CelInt, CelList, CelMapKey, CelTimestamp, DYN_TYPE, Kind, LIST_TYPE, MAP_TYPE};
+use cel::common::types::{CelBool, CelInt, CelList, CelMapKey, DYN_TYPE, Kind, LIST_TYPE, MAP_TYPE};
 use cel::common::value::{CowVal, Val};
 
 use super::{Add, Args, Given};
@@ -15,7 +15,6 @@ pub(super) fn add(add: &mut Add) {
     add.function("@differs", vec![DYN_TYPE, DYN_TYPE], |args| {
         Ok(CowVal::owned(CelBool::from(!equal(args[0].as_ref(), args[1].as_ref()))))
     });
-    add.function("@timestamp", vec![DYN_TYPE], timestamp);
     add.function("@keys", vec![LIST_TYPE], keys);
     add.function("@keys", vec![MAP_TYPE], keys);
     add.function("@mapOf", vec![LIST_TYPE], map_of_pairs);
@@ -49,15 +48,6 @@ pub(super) fn elements<'v>(range: &(dyn Val + 'v)) -> Result<Vec<Box<dyn Val + '
         elements.sort_by_cached_key(|key| render::key(key.as_ref()));
     }
     Ok(elements)
-}
-
-/// A moment without the zone that it was written with.
-fn timestamp<'b, 'v>(args: Args<'b, 'v>) -> Given<'b, 'v> {
-    let made = super::environment().find_overload("timestamp", &args);
-    let types = args.iter().map(|arg| arg.get_type().name().to_owned()).collect();
-    let made = made.ok_or_else(|| ExecutionError::no_such_overload("timestamp", types))?(args)?;
-    let moment = made.downcast_ref::<CelTimestamp>().map(|moment| moment.inner().to_utc().fixed_offset());
-    Ok(moment.map_or(made, |moment| CowVal::owned(CelTimestamp::from(moment))))
 }
 
 /// A map of `[key, value]` pairs.

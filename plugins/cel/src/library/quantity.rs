@@ -34,6 +34,7 @@ pub(super) fn add(add: &mut Add) {
     add.member("compareTo", of(), vec![of()], |args| int(order(&args)? as i64));
     add.member("isGreaterThan", of(), vec![of()], |args| bool(order(&args)? == Ordering::Greater));
     add.member("isLessThan", of(), vec![of()], |args| bool(order(&args)? == Ordering::Less));
+    add.function("sign", vec![of()], |args| int(this(&args)?.0.signum() as i64));
     add.member("sign", of(), vec![], |args| int(this(&args)?.0.signum() as i64));
     add.member("isInteger", of(), vec![], |args| bool(this(&args)?.whole().is_some()));
     add.member("asInteger", of(), vec![], |args| {
@@ -42,7 +43,10 @@ pub(super) fn add(add: &mut Add) {
             .ok_or_else(|| ExecutionError::function_error("asInteger", "the quantity is no whole number of 64 bits"))?)
     });
     add.member("asApproximateFloat", of(), vec![], |args| {
-        Ok(CowVal::owned(CelDouble::from(this(&args)?.0 as f64 / BILLION as f64)))
+        let amount = this(&args)?.0;
+        let is_whole = amount % BILLION == 0;
+        let double = if is_whole { (amount / BILLION) as f64 } else { amount as f64 / BILLION as f64 };
+        Ok(CowVal::owned(CelDouble::from(double)))
     });
 }
 

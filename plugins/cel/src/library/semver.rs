@@ -55,7 +55,8 @@ fn bool<'b, 'v>(value: bool) -> Given<'b, 'v> {
 
 fn number<'b, 'v>(args: &Args<'b, 'v>, at: usize) -> Given<'b, 'v> {
     let number = arg::<Semver>(args, 0)?.numbers[at];
-    Ok(CowVal::owned(CelInt::from(i64::try_from(number).unwrap_or(i64::MAX))))
+    // As Kubernetes does: what does not fit is below zero.
+    Ok(CowVal::owned(CelInt::from(number as i64)))
 }
 
 fn order(args: &Args<'_, '_>) -> Result<Ordering, ExecutionError> {
@@ -77,7 +78,8 @@ impl Semver {
         }
         let mut numbers = [0; 3];
         let parts: Vec<&str> = core.split('.').collect();
-        if parts.len() > 3 || (parts.len() < 3 && !normalizes) {
+        let is_bare = before.is_none() && build.is_none();
+        if parts.len() > 3 || (parts.len() < 3 && !(normalizes && is_bare)) {
             return Err(wrong());
         }
         for (number, part) in numbers.iter_mut().zip(parts) {

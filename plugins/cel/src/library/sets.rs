@@ -60,9 +60,12 @@ fn place<'b, 'v>(at: Option<usize>) -> Given<'b, 'v> {
     Ok(CowVal::owned(CelInt::from(at.map_or(-1, |at| at as i64))))
 }
 
-fn compare(a: &dyn Val, b: &dyn Val) -> Result<Ordering, ExecutionError> {
-    let comparer = a.as_comparer();
-    comparer.map_or_else(|| Err(unordered(a)), |comparer| comparer.compare(b).map_err(|_| unordered(b)))
+/// The order of two values. None of those that have none between them, as a number and NaN, which Kubernetes passes over.
+fn compare(a: &dyn Val, b: &dyn Val) -> Result<Option<Ordering>, ExecutionError> {
+    let has_order = |value: &dyn Val| if value.as_comparer().is_some() { Ok(()) } else { Err(unordered(value)) };
+    has_order(b)?;
+    has_order(a)?;
+    Ok(a.as_comparer().and_then(|comparer| comparer.compare(b).ok()))
 }
 
 fn unordered(value: &dyn Val) -> ExecutionError {
@@ -72,7 +75,7 @@ fn unordered(value: &dyn Val) -> ExecutionError {
 fn is_sorted<'b, 'v>(args: Args<'b, 'v>) -> Given<'b, 'v> {
     let list = list(&args, 0)?;
     for pair in list.windows(2) {
-        if compare(pair[0].as_ref(), pair[1].as_ref())? == Ordering::Greater {
+        if compare(pair[0].as_ref(), pair[1].as_ref())? == Some(Ordering::Greater) {
             return bool(false);
         }
     }
@@ -104,8 +107,9 @@ fn extreme<'b, 'v>(args: &Args<'b, 'v>, name: &str, wanted: Ordering) -> Given<'
     let mut list = list(args, 0)?.into_iter();
     let none = || ExecutionError::function_error(name, "the list is empty");
     let mut found = list.next().ok_or_else(none)?;
+    found.as_comparer().ok_or_else(|| unordered(found.as_ref()))?;
     for element in list {
-        if compare(element.as_ref(), found.as_ref())? == wanted {
+        if compare(element.as_ref(), found.as_ref())? == Some(wanted) {
             found = element;
         }
     }

@@ -49,7 +49,7 @@ pub(crate) const GROUPS: &[Group] = &[
             F("dyn(A) -> dyn", "dyn(1) == 1.0"),
             F("bool(bool) -> bool | bool(string) -> bool", "bool('true')"),
             F(
-                "int(int) -> int | int(uint) -> int | int(double) -> int | int(string) -> int | int(timestamp) -> int",
+                "int(int) -> int | int(uint) -> int | int(double) -> int | int(string) -> int | int(timestamp) -> int | int(duration) -> int",
                 "int('7') + int(2.9) == 9",
             ),
             F("uint(uint) -> uint | uint(int) -> uint | uint(double) -> uint | uint(string) -> uint", "uint(7) == 7u"),
@@ -121,7 +121,7 @@ pub(crate) const GROUPS: &[Group] = &[
             F("list<A>.last() -> optional<A>", "[1, 2].last().orValue(0) == 2"),
             F("list<A>.slice(int, int) -> list<A>", "[1, 2, 3, 4].slice(1, 3) == [2, 3]"),
             F(
-                "list<A>.flatten() -> list<dyn> | list<A>.flatten(int) -> list<dyn>",
+                "list<list<A>>.flatten() -> list<A> | list<A>.flatten(int) -> list<dyn>",
                 "[[1], [2, 3]].flatten() == [1, 2, 3]",
             ),
             F("list<A>.distinct() -> list<A>", "[1, 2, 1].distinct() == [1, 2]"),
@@ -244,7 +244,10 @@ pub(crate) const GROUPS: &[Group] = &[
             F("quantity.compareTo(quantity) -> int", "quantity('200M').compareTo(quantity('0.2G')) == 0"),
             F("quantity.isGreaterThan(quantity) -> bool", "quantity('1Gi').isGreaterThan(quantity('1G'))"),
             F("quantity.isLessThan(quantity) -> bool", "quantity('999m').isLessThan(quantity('1'))"),
-            F("quantity.sign() -> int", "quantity('-1').sign() == -1 && quantity('0').sign() == 0"),
+            F(
+                "sign(quantity) -> int | quantity.sign() -> int",
+                "sign(quantity('-1')) == -1 && quantity('0').sign() == 0",
+            ),
             F("quantity.isInteger() -> bool", "quantity('2').isInteger() && !quantity('1500m').isInteger()"),
             F("quantity.asInteger() -> int", "quantity('2k').asInteger() == 2000"),
             F("quantity.asApproximateFloat() -> double", "quantity('1500m').asApproximateFloat() == 1.5"),
@@ -312,7 +315,7 @@ pub(crate) const GROUPS: &[Group] = &[
                 "format.named('uuid').hasValue() && !format.named('x').hasValue()",
             ),
             F(
-                "format.dns1123Label() -> formatter | format.dns1123Subdomain() -> formatter | format.dns1035Label() -> formatter | format.dns1123LabelPrefix() -> formatter | format.dns1123SubdomainPrefix() -> formatter | format.dns1035LabelPrefix() -> formatter | format.qualifiedName() -> formatter | format.labelValue() -> formatter | format.uri() -> formatter | format.uuid() -> formatter | format.byte() -> formatter | format.datetime() -> formatter",
+                "format.dns1123Label() -> formatter | format.dns1123Subdomain() -> formatter | format.dns1035Label() -> formatter | format.dns1123LabelPrefix() -> formatter | format.dns1123SubdomainPrefix() -> formatter | format.dns1035LabelPrefix() -> formatter | format.qualifiedName() -> formatter | format.labelValue() -> formatter | format.uri() -> formatter | format.uuid() -> formatter | format.byte() -> formatter | format.date() -> formatter | format.datetime() -> formatter",
                 "!format.dns1123Label().validate('web-1').hasValue()",
             ),
             F(
@@ -358,10 +361,7 @@ pub(crate) const HIDDEN: &[&str] = &[
     "@keys(list<A>) -> list<int>",
     "@keys(map<A, B>) -> list<A>",
     "@mapOf(list<dyn>) -> map<dyn, dyn>",
-    "@merged(list<A>) -> A",
-    "@timestamp(timestamp) -> timestamp",
-    "@timestamp(string) -> timestamp",
-    "@timestamp(int) -> timestamp",
+    "@merged(list<map<A, B>>) -> map<A, B>",
     "@spread(spread, cluster, string) -> int",
     "list<A>.@sortByAssociatedKeys(list<B>) -> list<A>",
     "math.@max(A) -> dyn",

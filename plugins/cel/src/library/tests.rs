@@ -316,8 +316,8 @@ fn errors_are_told_in_the_terms_of_the_language() {
         ),
         ("[].min() == 1", "min: the list is empty, in [].min() at line 1, column 1"),
         (
-            "[dyn(1), dyn('a')].max() == 1",
-            "list: elements that cannot be compared: 1, in [dyn(1), dyn('a')].max() at line 1, column 1",
+            "[dyn(1), dyn(null)].max() == 1",
+            "list: elements that cannot be compared: null, in [dyn(1), dyn(null)].max() at line 1, column 1",
         ),
     ] {
         assert_eq!(given(expression), error, "{expression}");

@@ -36,7 +36,7 @@ pub(super) fn add(add: &mut Add) {
     add.member("getHost", of(), vec![], |args| part(this(&args)?.host.clone()));
     add.member("getHostname", of(), vec![], |args| part(this(&args)?.host_and_port().0.to_owned()));
     add.member("getPort", of(), vec![], |args| part(this(&args)?.host_and_port().1.to_owned()));
-    add.member("getEscapedPath", of(), vec![], |args| part(this(&args)?.path.clone()));
+    add.member("getEscapedPath", of(), vec![], |args| part(escaped(&this(&args)?.path)));
     add.member("getQuery", of(), vec![], query);
 }
 
@@ -71,7 +71,7 @@ fn query<'b, 'v>(args: Args<'b, 'v>) -> Given<'b, 'v> {
 impl Url {
     fn parse(text: &str) -> Result<Self, String> {
         let wrong = || format!("{text:?} is no absolute URL or path");
-        if text.is_empty() || text.bytes().any(|byte| byte < 0x20 || byte == 0x7f || byte == b' ') {
+        if text.is_empty() || text.bytes().any(|byte| byte < 0x20 || byte == 0x7f) {
             return Err(wrong());
         }
         let (scheme, rest) = match text.split_once(':') {
@@ -79,6 +79,7 @@ impl Url {
             _ if text.starts_with('/') => (String::new(), text),
             _ => return Err(wrong()),
         };
+        let rest = rest.split_once('#').map_or(rest, |(rest, _)| rest);
         let (rest, query) = rest.split_once('?').unwrap_or((rest, ""));
         let (host, path) = match rest.strip_prefix("//") {
             Some(rest) if !scheme.is_empty() || !rest.starts_with('/') => {
@@ -88,10 +89,7 @@ impl Url {
             _ => ("", rest),
         };
         let host = host.rsplit_once('@').map_or(host, |(_, host)| host);
-        if !is_host(host)
-            || unescaped(path, false).is_none()
-            || (!scheme.is_empty() && host.is_empty() && !path.starts_with('/') && path.is_empty())
-        {
+        if !is_host(host) || unescaped(path, false).is_none() {
             return Err(wrong());
         }
         Ok(Self { scheme, host: host.to_owned(), path: path.to_owned(), query: query.to_owned() })
@@ -136,11 +134,22 @@ fn is_host(host: &str) -> bool {
         None => host,
     };
     let (name, port) = name.rsplit_once(':').unwrap_or((name, ""));
-    is_port(port) && !name.contains([':', '[', ']', '<', '>', '"', '\\', '^', '`', '{', '}', '|'])
+    is_port(port) && !name.contains([' ', '%', ':', '[', ']', '<', '>', '"', '\\', '^', '`', '{', '}', '|'])
 }
 
 fn is_port(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// A path as Go's `EscapedPath` gives it: as it was written where all in it may stand there, else escaped anew.
+fn escaped(path: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~$&+,/:;=@".contains(&byte);
+    if path.bytes().all(|byte| is_plain(byte) || b"!'()*[]%".contains(&byte)) {
+        return path.to_owned();
+    }
+    let bytes = unescaped(path, false).unwrap_or_default().into_bytes();
+    let written = |byte: u8| if is_plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") };
+    bytes.into_iter().map(written).collect()
 }
 
 /// The text without percent signs; none if one is no escape.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use cel::common::ast::{EntryExpr, Expr, IdedExpr, operators};
 
+use crate::library::conversions::{REPLACED, REPLACED_MEMBERS};
 use crate::parser::each_child;
 
 /// All names that stand for themselves in an expression.
@@ -52,11 +53,12 @@ pub(super) fn prepare(expression: &mut IdedExpr) {
         }
     }
     if let Expr::Call(call) = &mut expression.expr
-        && call.target.is_none()
-        && call.func_name == "timestamp"
+        && match call.target {
+            Some(_) => REPLACED_MEMBERS.contains(&(call.func_name.as_str(), call.args.len())),
+            None => REPLACED.contains(&call.func_name.as_str()),
+        }
     {
-        // The crate keeps the zone that a moment is written with, and answers getHours() in it; CEL's moments have none.
-        call.func_name = "@timestamp".to_owned();
+        call.func_name.insert(0, '@');
     }
     each_child_mut(&mut expression.expr, prepare);
 }
