@@ -7,6 +7,8 @@
 //!
 //! The crate builds natively too, where its tests run.
 
+#[cfg(test)]
+mod as_kubernetes;
 pub mod bindings;
 mod check;
 mod data;
