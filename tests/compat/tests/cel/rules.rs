@@ -64,9 +64,15 @@ fn refusals(client: &Client, named: &[Named<'_>]) -> Result<Vec<Option<String>>>
     let documents: Vec<String> =
         named.iter().map(|one| document(&one.0, std::slice::from_ref(one)).to_string()).collect();
     let headers = [("content-type", "application/yaml")];
+    let try_all = |text: &str| client.send("POST", "/orrery/v1/try", &headers, text.as_bytes())?.success();
+    eventually("the component is compiled", SERVING, || {
+        let trials = try_all(&document("ready", &[("ready".to_owned(), "true")]).to_string())?;
+        ensure!(trials[0]["step"].is_null(), "{trials}");
+        Ok(())
+    })?;
     let mut refusals = Vec::new();
     for some in documents.chunks(OF_ONE) {
-        let trials = client.send("POST", "/orrery/v1/try", &headers, some.join("\n---\n").as_bytes())?.success()?;
+        let trials = try_all(&some.join("\n---\n"))?;
         let trials = trials.as_array().context("the answer is a list")?;
         ensure!(trials.len() == some.len(), "{} rules were tried instead of {}", trials.len(), some.len());
         for trial in trials {
