@@ -30,7 +30,7 @@ pub(super) fn stage(fields: &Fields<'_>, problems: &mut Problems) -> Option<Stag
         problems.add("", "it needs a target, such as target: {stage: filter}");
         return None;
     };
-    let target = Fields::of(target, "target", &["stage", "name", "resources", "clusterSelector"], problems)?;
+    let target = Fields::of(target, "target", &["stage", "name", "resources"], problems)?;
     let stage = target.one_of("stage", &STAGES, problems);
     if target.get("stage").is_none() {
         problems.add("target", "it needs a stage");
