@@ -8,14 +8,29 @@ mod embedded {
 
 use std::path::Path;
 use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use orrery_markers::{MarkerStore, Segment, SegmentSeq};
 use orrery_stores::{DirLock, Metrics, OpenError, RedbStore};
 
+const LOCKED_MAX: Duration = Duration::from_secs(5);
+
 fn open(dir: &Path) -> Result<RedbStore, OpenError> {
-    let lock = Arc::new(DirLock::take(dir).expect("no other process holds the directory"));
-    RedbStore::open(lock, Metrics::default())
+    RedbStore::open(Arc::new(lock(dir)), Metrics::default())
+}
+
+/// The directory's lock. A program that another test starts has all files of this process for the moment before it runs.
+fn lock(dir: &Path) -> DirLock {
+    let begun = Instant::now();
+    loop {
+        match DirLock::take(dir) {
+            Ok(lock) => return lock,
+            Err(error) if begun.elapsed() > LOCKED_MAX => panic!("another process holds the directory: {error:?}"),
+            Err(_) => thread::yield_now(),
+        }
+    }
 }
 
 /// A segment whose bytes tell its place and log.
