@@ -323,10 +323,13 @@ impl Task {
             return;
         }
         let has_lost = self.has_lost_while_away(cluster, objects);
+        let (reader, awaited) = (self.view.reader(), self.awaited());
+        let is_seen =
+            |served: &ObjectKey| awaited.get(served).map_or_else(|| reader.get(served).is_some(), |seen| *seen);
         self.stage(Some(&bodies), |log, effects| {
             log.relisted(cluster, version, &changes, effects);
             log.joined(cluster, identity, effects);
-            effects.iter_mut().for_each(hide_deletion);
+            effects.iter_mut().for_each(|effect| hide_deletion(effect, &is_seen));
         });
         if has_lost {
             // Who listed before the cluster went away may have watched or resumed since then, so that no marker before its
@@ -334,6 +337,16 @@ impl Task {
             let joined = self.log().head();
             self.expire_before = joined;
         }
+    }
+
+    /// Of the names that waiting steps are about, whether readers see them then.
+    fn awaited(&self) -> HashMap<ObjectKey, bool> {
+        let seen = |step: &Apply| match step {
+            Apply::Put { served, .. } | Apply::Reshow { served, .. } => Some((served.clone(), true)),
+            Apply::Delete { served, .. } => Some((served.clone(), false)),
+            Apply::Hold { .. } | Apply::Unhold { .. } | Apply::Mark { .. } => None,
+        };
+        self.waiting.iter().filter_map(seen).collect()
     }
 
     /// Whether the cluster lost something that clients may know while it was away.
@@ -364,9 +377,10 @@ impl Task {
     }
 }
 
-/// What a cluster lost while it was away is not shown, so nobody sees it go: those who knew it are told to list anew.
-fn hide_deletion(effect: &mut Effect) {
-    if matches!(effect.what, Sight::Delete { .. }) {
+/// What a cluster lost while it was away is not shown, so nobody sees it go: those who knew it are told to list anew. Of a
+/// name that is the same object elsewhere the last state of another cluster may be shown, which goes as the name passes on.
+fn hide_deletion(effect: &mut Effect, is_seen: impl Fn(&ObjectKey) -> bool) {
+    if matches!(&effect.what, Sight::Delete { served } if !is_seen(served)) {
         effect.what = Sight::Nothing;
     }
 }

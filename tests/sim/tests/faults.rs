@@ -62,6 +62,27 @@ async fn a_name_that_stays_while_another_cluster_deletes_it_is_read_as_it_is_lis
     stage.rest().await.unwrap();
 }
 
+/// Seed 6378: what a member brings that was away at the start is new, but what it takes the place of was seen.
+#[tokio::test(start_paused = true)]
+async fn a_last_state_is_deleted_before_a_member_that_was_away_brings_another_object_of_its_name() {
+    let mut stage = Stage::new(3);
+    let key = ObjectKey::new("", "n0");
+    stage.put(0, &namespaces(), &key);
+    stage.put(1, &namespaces(), &key);
+    stage.put(2, &namespaces(), &ObjectKey::new("", "n1"));
+    stage.start();
+    stage.rest().await.unwrap();
+    stage.terminate(1, &namespaces(), &key);
+    stage.kill();
+    stage.member(2).set_mode(Mode::Refusing);
+    stage.start();
+    sleep(Duration::from_secs(20)).await;
+    stage.member(0).delete(&namespaces(), std::slice::from_ref(&key));
+    sleep(Duration::from_secs(5)).await;
+    stage.put(2, &namespaces(), &key);
+    stage.rest().await.unwrap();
+}
+
 /// A stage at which a name shows the last state that the first member had, while the second is deleting its own.
 async fn with_a_last_state() -> (Stage, ObjectKey) {
     let mut stage = Stage::new(2);

@@ -281,3 +281,19 @@ fn a_log_read_back_refuses_a_gap_and_a_marker_that_goes_back() {
     let again = crate::Segment { seq: segments[1].seq, bytes: segments[0].bytes.clone() };
     assert!(matches!(recover(&[segments[0].clone(), again]), Err(CorruptLog::Order(_))));
 }
+
+#[test]
+fn a_last_state_of_a_cluster_that_left_is_deleted_before_another_object_takes_its_name() {
+    let mut log = joined(Naming::Same, &["east", "west", "north"]);
+    sees(&mut log, "east", change("web", "1", 11, ChangeKind::Added));
+    sees(&mut log, "west", Change { terminating: true, ..change("web", "2", 11, ChangeKind::Added) });
+    log.away(&cluster("north"), &mut Vec::new());
+    let mut effects = Vec::new();
+    log.left(&cluster("east"), &mut effects);
+    let told: Vec<_> = effects.iter().map(|effect| sight(&effect.what)).collect();
+    assert_eq!(told, ["Modified a/web from east Kept of west", "nothing"]);
+    let mut effects = Vec::new();
+    log.relisted(&cluster("north"), MemberVersion::from_number(12), &[], &mut effects);
+    let came = sees(&mut log, "north", change("web", "3", 13, ChangeKind::Added));
+    assert_eq!(came, ["+1 hold a/web of north", "+1 Deleted a/web", "+2 Added a/web from north Kept of west,north"]);
+}
