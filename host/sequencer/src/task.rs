@@ -329,7 +329,7 @@ impl Task {
         self.stage(Some(&bodies), |log, effects| {
             log.relisted(cluster, version, &changes, effects);
             log.joined(cluster, identity, effects);
-            effects.iter_mut().for_each(|effect| hide_deletion(effect, &is_seen));
+            effects.iter_mut().for_each(|effect| hide_deletion(effect, is_seen));
         });
         if has_lost {
             // Who listed before the cluster went away may have watched or resumed since then, so that no marker before its
