@@ -2,7 +2,6 @@
 //! rule reads, while objects come, go, change and change sides, and while the rule itself is replaced.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
@@ -12,7 +11,7 @@ use k8s_openapi::api::core::v1::ConfigMap;
 use kube_runtime::watcher::Config;
 use orrery_compat::{Informers, KubeRs, Report};
 use orrery_harness::{Client, Cluster, ClusterSpec, Host, HostSpec, eventually, start_all};
-use orrery_real::{COMETS, Churn, Kind};
+use orrery_real::{COMETS, Churn, Kind, replace_file};
 
 const OBJECTS: usize = 1000;
 const SWAPS: usize = 5;
@@ -91,8 +90,7 @@ impl Rule {
              request.arg\n  expressions:\n  - expression: \"{}\"\n",
             self.expression.replace("front", "variables.front")
         );
-        fs::write(folder.join(".new"), rule)?;
-        Ok(fs::rename(folder.join(".new"), folder.join("tiers.yaml"))?)
+        replace_file(folder, "tiers.yaml", rule)
     }
 }
 

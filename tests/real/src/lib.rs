@@ -12,6 +12,7 @@ mod essence;
 mod kind;
 mod reads;
 mod recorder;
+mod tiers;
 mod union;
 
 pub use bystander::{Answers, Bystander};
@@ -19,4 +20,5 @@ pub use churn::{Churn, Written};
 pub use kind::{COMETS, Kind};
 pub use reads::{change_config_map, config_map, create_config_map, delete_config_map, is_shown, warned_of, warnings};
 pub use recorder::{Recorder, Recording};
+pub use tiers::{extension, host_over_tiers, placed, replace_file};
 pub use union::{Held, Shown, check_union, held, list_version, shown, union_is_shown};

@@ -1,14 +1,13 @@
 //! A plugin whose component is an artifact of an OCI registry.
 
-use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use orrery_harness::{Client, ClusterSpec, HostSpec, eventually, free_port, go_program, repository, start_all};
-use orrery_real::Kind;
+use orrery_harness::{Client, eventually, free_port, go_program, repository};
+use orrery_real::{Kind, extension, host_over_tiers, replace_file};
 use serde_json::{Value, json};
 
 /// A registry that does not answer is asked again after a second, and after ten more.
@@ -61,18 +60,16 @@ fn documents(reference: &str, digest: &str, tier: &str) -> String {
 }
 
 fn write(folder: &Path, text: &str) -> Result<()> {
-    fs::write(folder.join(".new"), text)?;
-    Ok(fs::rename(folder.join(".new"), folder.join("prefer.yaml"))?)
+    replace_file(folder, "prefer.yaml", text)
 }
 
 fn status(client: &Client) -> Result<Value> {
-    client.json("/orrery/v1/extensions/Plugin/prefer")
+    extension(client, "Plugin/prefer")
 }
 
 /// Makes a ConfigMap; the cluster that it went to.
 fn placed(client: &Client, name: &str) -> Result<String> {
-    let made = client.create(Kind::ConfigMaps.in_default(), &json!({"metadata": {"name": name}}))?;
-    Ok(made["metadata"]["labels"]["orrery.dev/cluster"].as_str().context("it has no stamp")?.to_owned())
+    orrery_real::placed(client, name, &json!({}))
 }
 
 fn refused(client: &Client, reason: &str) -> Result<()> {
@@ -100,14 +97,7 @@ fn a_component_is_fetched_by_its_digest_once_its_registry_answers_and_is_kept() 
     let reference = format!("{address}/tests/plugin:1");
     let digest = Registry::start(&address)?.digest.clone();
     write(folder.path(), &documents(&reference, &digest, "gold"))?;
-    let clusters = start_all(["east", "west"].map(ClusterSpec::bare))?;
-    let mut host = HostSpec::new()
-        .member(&clusters[0])
-        .member(&clusters[1])
-        .flag("--cluster-label=east:tier=gold")
-        .flag("--cluster-label=west:tier=silver")
-        .flag(format!("--extensions={}", folder.path().display()))
-        .start()?;
+    let (_clusters, mut host) = host_over_tiers(folder.path(), &[])?;
     let client = host.client()?;
     // The registry is away: a create that needs its component is told so, and nothing else is.
     refused(&client, &reference)?;

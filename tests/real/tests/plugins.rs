@@ -2,12 +2,11 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use orrery_harness::{Client, Cluster, ClusterSpec, Host, HostSpec, Lines, eventually, repository, start_all};
-use orrery_real::Kind;
+use orrery_harness::{Client, Cluster, Host, Lines, eventually, repository};
+use orrery_real::{Kind, extension, host_over_tiers, replace_file};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -26,17 +25,10 @@ spec:
   - {stage: filter, celPolicy: maintenance}
 ";
 
-/// Two members, the first of them under maintenance, and a host that reads `folder`.
+/// Two members, the first of them under maintenance, and a host that reads `folder`, once it has loaded what is there.
 fn host_over(folder: &TempDir) -> Result<([Cluster; 2], Host)> {
-    let clusters = start_all(["east", "west"].map(ClusterSpec::bare))?;
-    let host = HostSpec::new()
-        .member(&clusters[0])
-        .member(&clusters[1])
-        .flag("--cluster-taint=east:maintenance.orrery.dev/upgrade=true:NoSchedule")
-        .flag("--cluster-label=east:tier=gold")
-        .flag("--cluster-label=west:tier=silver")
-        .flag(format!("--extensions={}", folder.path().display()))
-        .start()?;
+    let taint = "--cluster-taint=east:maintenance.orrery.dev/upgrade=true:NoSchedule";
+    let (clusters, host) = host_over_tiers(folder.path(), &[taint])?;
     let client = host.client()?;
     // Where nothing was compiled before, the component of CEL takes longer than a create waits.
     eventually("what the folder has is loaded", LOADED, || {
@@ -52,24 +44,13 @@ fn shipped(policy: &str) -> Result<String> {
     Ok(fs::read_to_string(repository().join("policies").join(policy))?)
 }
 
-/// Writes a file as editors do: whole, under its name at once.
-fn write(folder: &Path, name: &str, content: impl AsRef<[u8]>) -> Result<()> {
-    fs::write(folder.join(".new"), content)?;
-    Ok(fs::rename(folder.join(".new"), folder.join(name))?)
-}
-
 /// Makes a ConfigMap that nothing ties to a cluster; the cluster that it went to.
 fn placed(client: &Client, name: &str) -> Result<String> {
-    let made = client.create(Kind::ConfigMaps.in_default(), &json!({"metadata": {"name": name}}))?;
-    Ok(made["metadata"]["labels"]["orrery.dev/cluster"].as_str().context("it has no stamp")?.to_owned())
+    orrery_real::placed(client, name, &json!({}))
 }
 
-fn status(client: &Client, extension: &str) -> Result<Value> {
-    client.json(&format!("/orrery/v1/extensions/{extension}"))
-}
-
-fn is(client: &Client, extension: &str, state: &str) -> Result<Value> {
-    let status = status(client, extension)?;
+fn is(client: &Client, name: &str, state: &str) -> Result<Value> {
+    let status = extension(client, name)?;
     ensure!(status["state"] == state, "{status}");
     Ok(status)
 }
@@ -77,14 +58,14 @@ fn is(client: &Client, extension: &str, state: &str) -> Result<Value> {
 #[test]
 fn a_rule_decides_the_next_create_and_a_broken_one_never_does() -> Result<()> {
     let folder = tempfile::tempdir()?;
-    write(folder.path(), "stages.yaml", STAGES)?;
-    write(folder.path(), "maintenance.yaml", shipped("maintenance.yaml")?)?;
+    replace_file(folder.path(), "stages.yaml", STAGES)?;
+    replace_file(folder.path(), "maintenance.yaml", shipped("maintenance.yaml")?)?;
     let (_clusters, mut host) = host_over(&folder)?;
     let client = host.client()?;
     ensure!(placed(&client, "kept-off")? == "west", "a cluster under maintenance got new work");
     is(&client, "CelPolicy/maintenance", "Serving")?;
 
-    write(
+    replace_file(
         folder.path(),
         "maintenance.yaml",
         shipped("maintenance.yaml")?.replace("cluster.taints.filter", "cluster.tants.filter"),
@@ -95,7 +76,7 @@ fn a_rule_decides_the_next_create_and_a_broken_one_never_does() -> Result<()> {
     ensure!(placed(&client, "still-kept-off")? == "west", "a rule that does not serve decided");
 
     // A rule whose tests fail does not serve either, and after a restart what served last does.
-    write(
+    replace_file(
         folder.path(),
         "maintenance.yaml",
         shipped("maintenance.yaml")?.replace("kept: [west, bare]", "kept: [east]"),
@@ -115,7 +96,7 @@ fn a_rule_decides_the_next_create_and_a_broken_one_never_does() -> Result<()> {
     // Its tests are of its own params, so they go with them.
     let rule = shipped("maintenance.yaml")?;
     let rule = rule.split("  tests:").next().context("it is empty")?.replace("prefix: maintenance", "prefix: other");
-    write(folder.path(), "maintenance.yaml", rule)?;
+    replace_file(folder.path(), "maintenance.yaml", rule)?;
     let mut at = 0;
     eventually("the edited rule decides", SOON, || {
         at += 1;
@@ -128,7 +109,7 @@ fn a_rule_decides_the_next_create_and_a_broken_one_never_does() -> Result<()> {
 fn a_component_that_is_dropped_into_the_folder_scores_and_the_next_one_replaces_it() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let scorer = fs::read(repository().join("plugins/example-scorer/example-scorer.wasm"))?;
-    write(folder.path(), "prefer.wasm", &scorer)?;
+    replace_file(folder.path(), "prefer.wasm", &scorer)?;
     let plugin = |label: &str, weights: &str| {
         format!(
             "apiVersion: orrery.dev/v1alpha1\nkind: Plugin\nmetadata: {{name: prefer}}\nspec:\n  component: {{path: prefer.wasm}}\n  \
@@ -136,13 +117,13 @@ fn a_component_that_is_dropped_into_the_folder_scores_and_the_next_one_replaces_
              metadata: {{name: all}}\nspec:\n  stages: [{{stage: score, plugin: prefer}}]\n"
         )
     };
-    write(folder.path(), "prefer.yaml", plugin("label", "{gold: 100}"))?;
+    replace_file(folder.path(), "prefer.yaml", plugin("label", "{gold: 100}"))?;
     let (_clusters, mut host) = host_over(&folder)?;
     let client = host.client()?;
     ensure!(placed(&client, "to-gold")? == "east", "the label was not preferred");
     let first = is(&client, "Plugin/prefer", "Serving")?["generation"]["number"].clone();
 
-    write(folder.path(), "prefer.yaml", plugin("label", "{silver: 100}"))?;
+    replace_file(folder.path(), "prefer.yaml", plugin("label", "{silver: 100}"))?;
     let mut at = 0;
     eventually("the new params decide", SOON, || {
         at += 1;
@@ -150,13 +131,13 @@ fn a_component_that_is_dropped_into_the_folder_scores_and_the_next_one_replaces_
         Ok(())
     })?;
     ensure!(
-        status(&client, "Plugin/prefer")?["generation"]["number"].as_u64() > first.as_u64(),
+        extension(&client, "Plugin/prefer")?["generation"]["number"].as_u64() > first.as_u64(),
         "it is the same generation"
     );
 
     // Half a component, and params that it does not take, change nothing.
-    write(folder.path(), "prefer.wasm", &scorer[..scorer.len() / 2])?;
-    write(folder.path(), "prefer.yaml", plugin("lable", "{silver: 100}"))?;
+    replace_file(folder.path(), "prefer.wasm", &scorer[..scorer.len() / 2])?;
+    replace_file(folder.path(), "prefer.yaml", plugin("lable", "{silver: 100}"))?;
     eventually("the wrong params are refused", SOON, || is(&client, "Plugin/prefer", "Stale"))?;
     ensure!(placed(&client, "as-before")? == "west", "what does not serve decided");
 
@@ -165,8 +146,8 @@ fn a_component_that_is_dropped_into_the_folder_scores_and_the_next_one_replaces_
     ensure!(placed(&client, "rolled-back")? == "east", "the generation before does not decide");
 
     // What was rolled back is what the files ask for again, and stays out; also after a restart.
-    write(folder.path(), "prefer.wasm", &scorer)?;
-    write(folder.path(), "prefer.yaml", plugin("label", "{silver: 100}"))?;
+    replace_file(folder.path(), "prefer.wasm", &scorer)?;
+    replace_file(folder.path(), "prefer.yaml", plugin("label", "{silver: 100}"))?;
     eventually("what was rolled back is refused", SOON, || {
         let status = is(&client, "Plugin/prefer", "Stale")?;
         ensure!(status["refusal"]["reason"] == "it was rolled back by hand", "{status}");
@@ -183,8 +164,8 @@ fn a_component_that_is_dropped_into_the_folder_scores_and_the_next_one_replaces_
 #[test]
 fn what_users_ask_of_plugins_is_printed() -> Result<()> {
     let folder = tempfile::tempdir()?;
-    write(folder.path(), "stages.yaml", STAGES)?;
-    write(folder.path(), "maintenance.yaml", shipped("maintenance.yaml")?)?;
+    replace_file(folder.path(), "stages.yaml", STAGES)?;
+    replace_file(folder.path(), "maintenance.yaml", shipped("maintenance.yaml")?)?;
     let (_clusters, host) = host_over(&folder)?;
     let client = host.client()?;
     placed(&client, "a")?;
@@ -222,10 +203,10 @@ fn what_users_ask_of_plugins_is_printed() -> Result<()> {
 #[test]
 fn what_something_outside_says_of_clusters_counts() -> Result<()> {
     let folder = tempfile::tempdir()?;
-    write(folder.path(), "stages.yaml", STAGES.replace("celPolicy: maintenance", "celPolicy: cheap"))?;
+    replace_file(folder.path(), "stages.yaml", STAGES.replace("celPolicy: maintenance", "celPolicy: cheap"))?;
     let rule = "apiVersion: orrery.dev/v1alpha1\nkind: CelPolicy\nmetadata: {name: cheap}\nspec:\n  target: {stage: filter}\n  \
                 expressions:\n  - {name: cheap, expression: \"has(cluster.scores.cost) && cluster.scores.cost.value < 10\"}\n";
-    write(folder.path(), "cheap.yaml", rule)?;
+    replace_file(folder.path(), "cheap.yaml", rule)?;
     let (_clusters, host) = host_over(&folder)?;
     let client = host.client()?;
     let score = |cluster: &str, value: i64| {
@@ -266,7 +247,7 @@ fn virtual_labels_select_in_lists_and_watches_until_the_rule_changes() -> Result
         )
     };
     let by_value = "has(object.data) && has(object.data.value) && int(object.data.value) > 10 ? 'large' : 'small'";
-    write(folder.path(), "sizes.yaml", rule(by_value))?;
+    replace_file(folder.path(), "sizes.yaml", rule(by_value))?;
     let (_clusters, host) = host_over(&folder)?;
     let client = host.client()?;
     let maps = Kind::ConfigMaps.in_default();
@@ -319,7 +300,7 @@ fn virtual_labels_select_in_lists_and_watches_until_the_rule_changes() -> Result
     }
 
     // Another rule selects others: what was selected has to be listed anew, pages too.
-    write(folder.path(), "sizes.yaml", rule("'large'"))?;
+    replace_file(folder.path(), "sizes.yaml", rule("'large'"))?;
     let event = events.next_json()?.context("the watch ended without a word")?;
     ensure!(event["type"] == "ERROR" && event["object"]["code"] == 410, "{event}");
     ensure!(names(&client.json(&large)?) == BTreeSet::from(["a", "c"]), "{}", client.json(&large)?);

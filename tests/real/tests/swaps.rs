@@ -8,9 +8,9 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use orrery_harness::{Client, ClusterSpec, HostSpec, eventually, repository, start_all};
-use orrery_real::Kind;
-use serde_json::{Value, json};
+use orrery_harness::{Client, eventually, repository};
+use orrery_real::{Kind, extension, host_over_tiers, placed, replace_file};
+use serde_json::json;
 
 const CREATES: usize = 10_000;
 const SWAPS: usize = 200;
@@ -67,24 +67,17 @@ fn no_create_fails_while_what_decides_is_replaced_two_hundred_times() -> Result<
     fs::write(folder.path().join("stages.yaml"), STAGES)?;
     Swap::LetsAll.write(folder.path(), 0)?;
     Swap::Prefers("gold").write(folder.path(), 0)?;
-    let clusters = start_all(["east", "west"].map(ClusterSpec::bare))?;
-    let host = HostSpec::new()
-        .member(&clusters[0])
-        .member(&clusters[1])
-        .flag("--cluster-label=east:tier=gold")
-        .flag("--cluster-label=west:tier=silver")
-        .flag(format!("--extensions={}", folder.path().display()))
-        .start()?;
+    let (clusters, host) = host_over_tiers(folder.path(), &[])?;
     let client = host.client()?;
-    for extension in ["CelPolicy/lets", "Plugin/prefer"] {
+    for name in ["CelPolicy/lets", "Plugin/prefer"] {
         eventually("what the folder has serves", LOADED, || {
-            let status = told(&client, extension)?;
+            let status = extension(&client, name)?;
             ensure!(status["state"] == "Serving", "{status}");
             Ok(())
         })?;
     }
     // What it says of each cluster has to be known before it may be asked for again.
-    create(&client, "first")?;
+    placed(&client, "first", &json!({}))?;
 
     let (made, swapped) = (AtomicUsize::new(0), AtomicBool::new(false));
     let (east, west) = thread::scope(|scope| -> Result<(usize, usize)> {
@@ -106,7 +99,7 @@ fn no_create_fails_while_what_decides_is_replaced_two_hundred_times() -> Result<
         let held = list["items"].as_array().map_or(0, Vec::len);
         ensure!(held == count, "{} holds {held} of {count}", cluster.name());
     }
-    let rule = told(&client, "CelPolicy/lets")?;
+    let rule = extension(&client, "CelPolicy/lets")?;
     ensure!(rule["generation"]["number"].as_u64() > Some(SWAPS as u64 / 4), "{rule}");
     ensure!(!host.log().contains("panicked"), "the host panicked");
     Ok(())
@@ -115,10 +108,10 @@ fn no_create_fails_while_what_decides_is_replaced_two_hundred_times() -> Result<
 /// Replaces what decides, and waits until something became of it.
 fn swap(client: &Client, folder: &Path, number: usize) -> Result<()> {
     let swap = ROUND[number % ROUND.len()];
-    let before = told(client, swap.extension())?;
+    let before = extension(client, swap.extension())?;
     swap.write(folder, number)?;
     eventually("something became of what was put in", SWAPPED, || {
-        let now = told(client, swap.extension())?;
+        let now = extension(client, swap.extension())?;
         let differs = ["/generation/number", "/refusal"].iter().any(|at| now.pointer(at) != before.pointer(at));
         ensure!(differs, "swap {number}, {swap:?}: {now}");
         Ok(())
@@ -133,22 +126,12 @@ fn write(client: &Client, made: &AtomicUsize, swapped: &AtomicBool) -> Result<(u
         if number >= CREATES && swapped.load(Ordering::Relaxed) {
             return Ok((east, west));
         }
-        match create(client, &format!("number-{number}")).context("a create failed")?.as_str() {
+        let labels = json!({"of": "swaps"});
+        match placed(client, &format!("number-{number}"), &labels).context("a create failed")?.as_str() {
             "east" => east += 1,
             _ => west += 1,
         }
     }
-}
-
-/// Makes a ConfigMap; the cluster that it went to.
-fn create(client: &Client, name: &str) -> Result<String> {
-    let labels = if name == "first" { json!({}) } else { json!({"of": "swaps"}) };
-    let made = client.create(Kind::ConfigMaps.in_default(), &json!({"metadata": {"name": name, "labels": labels}}))?;
-    Ok(made["metadata"]["labels"]["orrery.dev/cluster"].as_str().context("it has no stamp")?.to_owned())
-}
-
-fn told(client: &Client, extension: &str) -> Result<Value> {
-    client.json(&format!("/orrery/v1/extensions/{extension}"))
 }
 
 // === impl Swap ===
@@ -177,8 +160,7 @@ impl Swap {
             Self::Prefers(tier) => plugin("label", tier, number),
             Self::WrongParams => plugin("lable", "gold", number),
         };
-        fs::write(folder.join(".new"), text)?;
-        Ok(fs::rename(folder.join(".new"), folder.join(file))?)
+        replace_file(folder, file, text)
     }
 }
 
