@@ -51,11 +51,13 @@ impl Service {
         call: &Call<'_>,
         resource: &Resource,
     ) -> Result<Response<Body>, Status> {
-        if let Some(selection) = self.selected_by_extensions(call, resource).await? {
+        let options = ListOptions::parse(&call.info.query, false)?;
+        let options = self.through_claims(call.asked, options).await;
+        if let Some(selection) = self.selected_by_extensions(call, resource, &options).await? {
             return self.delete_selected(call, resource, &selection).await;
         }
         let since = resource.reader().head();
-        let parts = self.parts(call, resource).await?;
+        let parts = self.parts(call, resource, &options)?;
         let deleting: Vec<_> = parts
             .iter()
             .map(|part| async move {
@@ -81,9 +83,7 @@ impl Service {
     }
 
     /// The clusters that are asked, each with the selectors as it knows them.
-    async fn parts(&self, call: &Call<'_>, resource: &Resource) -> Result<Vec<Part>, Status> {
-        let options = ListOptions::parse(&call.info.query, false)?;
-        let options = self.through_claims(call.asked, options).await;
+    fn parts(&self, call: &Call<'_>, resource: &Resource, options: &ListOptions) -> Result<Vec<Part>, Status> {
         let bad = |error: orrery_cache::SelectorError| Status::bad_request(error.to_string());
         let shape = resource.reader().shape();
         let labels = LabelSelector::parse(&options.label_selector).map_err(bad)?;

@@ -40,11 +40,10 @@ impl Service {
         &self,
         call: &Call<'_>,
         resource: &Resource,
+        options: &ListOptions,
     ) -> Result<Option<Selection>, Status> {
-        let options = ListOptions::parse(&call.info.query, false)?;
-        let options = self.through_claims(call.asked, options).await;
         let shape = resource.reader().shape();
-        let selection = Scope::new(call.asked, shape).selection(&options, shape)?;
+        let selection = Scope::new(call.asked, shape).selection(options, shape)?;
         let selection = self.extended(call.info, &call.asked.gvr, selection).await?;
         Ok(selection.extended.is_some().then_some(selection))
     }
