@@ -47,7 +47,7 @@ struct State {
     health: Health,
     /// Since when the generation serves that does.
     since: Option<SystemTime>,
-    /// Revisions that are on their way.
+    /// What is on its way to serve.
     loading: usize,
     refusal: Option<(Refusal, SystemTime)>,
     rejected: Rejected,
@@ -76,6 +76,18 @@ const WAITING: usize = 64;
 
 /// Clusters that are remembered for `UseLastKnown`, over all questions.
 const KNOWN_MAX: usize = 8192;
+
+/// Something is on its way to serve.
+pub(crate) struct OnItsWay<'s>(&'s Slot);
+
+// === impl OnItsWay ===
+
+impl Drop for OnItsWay<'_> {
+    fn drop(&mut self) {
+        self.0.state().loading -= 1;
+        self.0.changed.send_replace(());
+    }
+}
 
 // === impl Slot ===
 
@@ -107,9 +119,16 @@ impl Slot {
         self.turns.load(Ordering::Relaxed)
     }
 
+    /// Whoever asks for the first generation waits for it until what this gives is dropped.
+    pub(crate) fn on_its_way(&self) -> OnItsWay<'_> {
+        self.state().loading += 1;
+        OnItsWay(self)
+    }
+
     /// Loads `revision`, which serves from then on; what serves now does until then, and for ever if that fails.
     pub(crate) async fn offer(&self, revision: Revision) -> Result<u64, Refusal> {
-        let number = {
+        let _on_its_way = self.on_its_way();
+        {
             let mut state = self.state();
             if let Some(serving) = state.history.serving().filter(|serving| serving.revision == revision) {
                 let number = serving.number;
@@ -121,27 +140,35 @@ impl Slot {
                 drop(state);
                 return Err(self.refuse(Refusal { step: Step::Serve, reason }));
             }
-            state.loading += 1;
+        }
+        let generation = self.load(revision).await.map_err(|refusal| self.refuse(refusal))?;
+        let number = generation.number;
+        self.serve(generation, None, Rejected::default());
+        Ok(number)
+    }
+
+    /// Loads what served before the host started anew. It serves with why the newest revision does not, and where it cannot be
+    /// loaded either, that stays the reason.
+    pub(crate) async fn resume(&self, revision: Revision, newest: Refusal, rejected: Rejected) {
+        match self.load(revision).await {
+            Ok(generation) => self.serve(generation, Some(newest), rejected),
+            Err(refusal) => warn!(extension = %self.name, %refusal, "what served last does not serve again"),
+        }
+    }
+
+    async fn load(&self, revision: Revision) -> Result<Arc<Generation>, Refusal> {
+        let number = {
+            let mut state = self.state();
             state.is_selector |= matches!(revision.target, Some(CelTarget::VirtualLabel | CelTarget::NamedSelector));
             state.history.next_number()
         };
-        let loaded = self.runtime.load(revision, number).await;
-        self.state().loading -= 1;
-        let result = match loaded {
-            Ok(generation) => {
-                self.serve(Arc::new(generation));
-                Ok(number)
-            }
-            Err(refusal) => Err(self.refuse(refusal)),
-        };
-        self.changed.send_replace(());
-        result
+        self.runtime.load(revision, number).await.map(Arc::new)
     }
 
     /// Whether it selects objects, or may do so once it is loaded.
     pub(crate) fn may_select(&self) -> bool {
         let state = self.state();
-        state.is_selector || (state.history.serving().is_none() && state.refusal.is_none())
+        state.is_selector || (state.history.serving().is_none() && (state.refusal.is_none() || state.loading > 0))
     }
 
     /// What generation `number` said of objects.
@@ -195,16 +222,23 @@ impl Slot {
         self.changed.subscribe()
     }
 
-    /// Makes `generation` the one that serves, in one step.
-    fn serve(&self, generation: Arc<Generation>) {
-        info!(extension = %self.name, generation = generation.number, "an extension's generation serves");
-        self.metrics.serves(&self.name, generation.number);
+    /// Makes `generation` the one that serves, in one step with why it is not the newest revision, if so. Where a later one
+    /// serves already it is dropped.
+    fn serve(&self, generation: Arc<Generation>, newest: Option<Refusal>, rejected: Rejected) {
+        let number = generation.number;
         let mut state = self.state();
+        if state.history.serving().is_some_and(|serving| newest.is_some() || serving.number > number) {
+            return;
+        }
+        info!(extension = %self.name, generation = number, "an extension's generation serves");
+        self.metrics.serves(&self.name, number);
         state.is_selector |= generation.is_selector();
         let replaced = state.history.serve(generation);
-        state.rejected.clear();
-        (state.refusal, state.health, state.since) = (None, Health::default(), Some(SystemTime::now()));
+        let now = SystemTime::now();
+        (state.refusal, state.rejected) = (newest.map(|refusal| (refusal, now)), rejected);
+        (state.health, state.since) = (Health::default(), Some(now));
         drop(state);
+        self.changed.send_replace(());
         if let Some(replaced) = replaced {
             drain(&replaced);
         }

@@ -46,25 +46,23 @@ impl Registry {
     }
 
     async fn offer_one(&self, slot: &Slot, wish: Result<Wish, Refusal>) -> Result<(), Refusal> {
+        // Until what served last was tried too: nobody is told of a refusal that it makes up for.
+        let _on_its_way = slot.on_its_way();
         let revision = match wish {
             Ok(wish) => self.had(wish).await,
             Err(refusal) => Err(refusal),
         };
-        let refusal = match revision {
-            Ok(revision) => match slot.offer(revision).await {
-                Ok(_) => return Ok(()),
-                Err(refusal) => refusal,
-            },
-            Err(refusal) => slot.refuse(refusal),
+        let offered = match revision {
+            Ok(revision) => slot.offer(revision).await,
+            Err(refusal) => Err(slot.refuse(refusal)),
         };
+        let Err(refusal) = offered else { return Ok(()) };
         // As before the restart: what served last serves on.
         if !slot.is_serving()
             && let Some((revision, rejected)) =
                 self.0.last_good.as_ref().and_then(|last_good| last_good.of(slot.name()))
-            && slot.offer(revision).await.is_ok()
         {
-            slot.reject(rejected);
-            slot.refuse(refusal.clone());
+            slot.resume(revision, refusal.clone(), rejected).await;
         }
         Err(refusal)
     }

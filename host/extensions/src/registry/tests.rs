@@ -95,3 +95,24 @@ async fn after_a_restart_what_turned_bad_is_not_asked_again_and_what_went_before
     ask(&registry, &bad, ExtensionState::Stale, 1).await;
     assert_eq!(score(&registry).await, 10);
 }
+
+#[tokio::test]
+async fn who_asks_while_the_newest_revision_is_refused_after_a_restart_is_answered_by_what_served_last() {
+    let folder = tempfile::tempdir().unwrap();
+    let start = || Registry::start(Some(folder.path()), Metrics::default()).unwrap();
+    let registry = start();
+    ask(&registry, &scoring(10), ExtensionState::Serving, 1).await;
+    eventually(|| kept(&registry)).await;
+
+    let broken = [
+        Wanted::from([(name(), Err(Refusal { step: Step::Fetch, reason: "it is not there".to_owned() }))]),
+        wanted(&scorer("(unreachable)", "unreachable", "")),
+    ];
+    for broken in broken {
+        let registry = start();
+        registry.know(&broken);
+        registry.offer(broken);
+        assert_eq!(score(&registry).await, 10);
+        assert_eq!(registry.status(&name()).unwrap().state, ExtensionState::Stale, "it serves before it is said why");
+    }
+}

@@ -31,11 +31,8 @@ impl History {
         self.before.iter()
     }
 
-    /// Makes `generation` the one that serves, unless a later one does already; what it replaces.
+    /// Makes `generation` the one that serves; what it replaces.
     pub(super) fn serve(&mut self, generation: Arc<Generation>) -> Option<Arc<Generation>> {
-        if self.serving.as_ref().is_some_and(|serving| serving.number > generation.number) {
-            return Some(generation);
-        }
         let replaced = self.serving.replace(generation);
         if let Some(replaced) = &replaced {
             self.before.push_front(renewed(replaced));
