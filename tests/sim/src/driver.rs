@@ -38,7 +38,7 @@ pub(crate) struct Driver {
     pub(crate) truth: Truth,
     laws: Laws,
     clock: Clock,
-    store: Store,
+    pub(crate) store: Store,
     /// Whether writes fail now and then, by a seed of their own.
     store_fails: bool,
     backup: Option<MemoryStore>,

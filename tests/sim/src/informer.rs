@@ -155,8 +155,18 @@ impl Informer {
         self.told(marker);
     }
 
+    /// A host that came back without all that it had told may show again what a member went through. That is so from the
+    /// next request on: what a watch of before still brings is older.
+    fn note_relapses(&mut self) {
+        if self.state.relapses != self.laws.relapses() {
+            self.state.relapses = self.laws.relapses();
+            self.state.places.clear();
+        }
+    }
+
     /// The pages of a list as one; none where it was refused, or expired on its way.
     async fn pages(&mut self, query: &str) -> Result<Option<(u64, View)>, Gone> {
+        self.note_relapses();
         let mut view = View::new();
         let mut token = String::new();
         let mut at = None;
@@ -246,6 +256,7 @@ impl Informer {
     }
 
     async fn open(&mut self, query: &str) -> Result<Option<Lines>, Gone> {
+        self.note_relapses();
         match self.address.watch(&self.scope.path(query)).await? {
             Ok(lines) => Ok(Some(lines)),
             Err((code, body)) => {
@@ -327,22 +338,18 @@ impl Informer {
         self.state.view.insert(key, item);
     }
 
-    /// Whether an object that the client knows may be added: its cluster was away meanwhile, or the one that was shown of
-    /// several that hold its name was.
+    /// Whether an object that the client knows may be added: its cluster was away meanwhile, or one of those that hold its
+    /// name was.
     fn may_come_again(&self, before: &Item, item: &Item) -> bool {
-        let is_doubted = |item: &Item| self.laws.is_doubted(&item.cluster);
         let is_shared = !item.holders.is_empty();
-        is_doubted(item) && before.uid == item.uid || is_shared && (is_doubted(before) || is_doubted(item))
+        self.laws.is_doubted(&item.cluster) && before.uid == item.uid
+            || is_shared && (self.laws.is_excused(before) || self.laws.is_excused(item))
     }
 
     /// What holds for each object that is shown: unique, member-faithful, and never older than what was shown before.
     fn shown(&mut self, key: &ObjectKey, item: &Item) {
         self.laws.fact(&self.scope.gvr, item.marker, &Fact::State(key.clone(), item.clone()));
         self.laws.is_real(&self.truth, key, item);
-        if self.state.relapses != self.laws.relapses() {
-            self.state.relapses = self.laws.relapses();
-            self.state.places.clear();
-        }
         let place = self.state.places.entry(item.uid.clone()).or_default();
         match self.truth.place(&item.uid, &item.text, *place) {
             Some(now) => *place = now,

@@ -86,18 +86,18 @@ impl Laws {
         self.ledger().doubted.contains(cluster)
     }
 
+    /// Whether a cluster that holds the name of `item` is doubted.
+    pub(crate) fn is_excused(&self, item: &Item) -> bool {
+        self.is_doubted(&item.cluster) || item.holders.split(',').any(|holder| self.is_doubted(holder))
+    }
+
     /// How a list differs from what a replay gives; nothing where it does not. Of a doubted cluster the list may lack what
     /// the replay still has, and a name that several clusters hold may be shown from another one.
     pub(crate) fn difference(&self, list: &View, replay: &View) -> Option<String> {
-        let is_excused = |item: Option<&Item>| {
-            item.is_some_and(|item| {
-                self.is_doubted(&item.cluster) || item.holders.split(',').any(|holder| self.is_doubted(holder))
-            })
-        };
         let differs = |key: &&ObjectKey| {
             let (listed, replayed) = (list.get(*key), replay.get(*key));
             let is_shared = replayed.is_some_and(|item| !item.holders.is_empty());
-            let excused = is_excused(replayed) && (listed.is_none() || is_shared);
+            let excused = replayed.is_some_and(|item| self.is_excused(item)) && (listed.is_none() || is_shared);
             listed != replayed && !excused
         };
         let keys: BTreeSet<&ObjectKey> = list.keys().chain(replay.keys()).collect();

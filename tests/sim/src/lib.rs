@@ -23,7 +23,7 @@ mod truth;
 use std::time::Duration;
 
 pub use driver::Plan;
-pub use stage::{Stage, config_maps, namespaces, widgets};
+pub use stage::{Stage, config_maps, moons, namespaces, widgets};
 
 use dice::Dice;
 use driver::Driver;

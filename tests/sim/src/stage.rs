@@ -1,12 +1,15 @@
+use std::time::Duration;
+
 use orrery_api::{Gvr, ObjectKey};
 use orrery_sim::Cluster;
+use orrery_stores::testing::Fault;
 
 use crate::dice::Dice;
 use crate::driver::Driver;
 use crate::truth::Subject;
 
 /// The simulation without dice: for tests of one fault. It has members `m0`, `m1` ... with the kinds of [`config_maps`],
-/// [`namespaces`] and [`widgets`], and the clients of a run.
+/// [`namespaces`], [`widgets`] and [`moons`], and the clients of a run.
 pub struct Stage(Driver);
 
 /// ConfigMaps: each name is one object.
@@ -24,12 +27,17 @@ pub fn widgets() -> Gvr {
     Subject::widgets().gvr().clone()
 }
 
+/// Custom resources of two served versions, in the one that members prefer.
+pub fn moons() -> Gvr {
+    Subject::moons().gvr().clone()
+}
+
 // === impl Stage ===
 
 impl Stage {
     /// So many empty members, and no host yet. Call it in a runtime whose clock is paused.
     pub fn new(members: u64) -> Self {
-        let subjects = vec![Subject::config_maps(), Subject::namespaces(), Subject::widgets()];
+        let subjects = vec![Subject::config_maps(), Subject::namespaces(), Subject::widgets(), Subject::moons()];
         Self(Driver::of(members, subjects, false, Dice::new(0)))
     }
 
@@ -64,6 +72,16 @@ impl Stage {
     /// Ends the host where it stands.
     pub fn kill(&mut self) {
         self.0.kill_host();
+    }
+
+    /// The next write to the store takes `time`.
+    pub fn delay_store(&self, time: Duration) {
+        self.0.store.add_fault(Fault::Delay(time));
+    }
+
+    /// A member leaves the fleet of the host that runs, or comes back.
+    pub async fn leave(&mut self, number: usize) {
+        self.0.leave(number).await;
     }
 
     /// Ends all faults, and waits until every client has what the members hold.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use orrery_api::ObjectKey;
 use orrery_sim::Mode;
-use orrery_simulation::{Stage, config_maps, namespaces};
+use orrery_simulation::{Stage, config_maps, moons, namespaces};
 use tokio::time::sleep;
 
 /// Seed 8: it was asked to resume, and what it then said was taken by nobody.
@@ -80,6 +80,25 @@ async fn a_last_state_is_deleted_before_a_member_that_was_away_brings_another_ob
     stage.member(0).delete(&namespaces(), std::slice::from_ref(&key));
     sleep(Duration::from_secs(5)).await;
     stage.put(2, &namespaces(), &key);
+    stage.rest().await.unwrap();
+}
+
+/// Seeds 3243 and 4941: what the preferred version showed once the store had it was DELETED at the same marker in the
+/// other version, because the member had left meanwhile.
+#[tokio::test(start_paused = true)]
+async fn a_member_that_leaves_before_its_changes_are_durable_is_gone_at_the_same_markers_in_both_versions() {
+    let mut stage = Stage::new(2);
+    let keys = ["n0", "n1", "n2"].map(|name| ObjectKey::new("a", name));
+    stage.put(1, &moons(), &keys[0]);
+    stage.put(1, &moons(), &keys[1]);
+    stage.start_with_all_there();
+    stage.rest().await.unwrap();
+    stage.delay_store(Duration::from_secs(1));
+    keys.iter().for_each(|key| stage.put(1, &moons(), key));
+    sleep(Duration::from_millis(100)).await;
+    stage.leave(1).await;
+    stage.rest().await.unwrap();
+    stage.leave(1).await;
     stage.rest().await.unwrap();
 }
 

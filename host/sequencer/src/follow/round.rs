@@ -65,7 +65,7 @@ enum Ready {
     WithOwnBody,
     /// What is shown is that state already.
     Again,
-    /// Not: something newer of the object comes with a later step.
+    /// Not: something newer of the object comes with a later step, if only that it is gone.
     Skipped,
 }
 
@@ -258,6 +258,10 @@ impl Round {
         else {
             return Some(Ready::AsItIs);
         };
+        if !self.ingests.has(cluster) && of.inner.fleet.member(cluster).is_none() {
+            // It left, and a later step of the log says so of each of its objects.
+            return Some(Ready::Skipped);
+        }
         if of.is_away(cluster) || !self.ingests.has(cluster) {
             return Some(Ready::AsItIs);
         }

@@ -205,7 +205,7 @@ impl Driver {
     }
 
     /// A member leaves, or comes back.
-    async fn leave(&mut self, at: usize) {
+    pub(crate) async fn leave(&mut self, at: usize) {
         self.sites[at].joined ^= true;
         if self.sites.iter().all(|site| !site.joined) {
             self.sites[at].joined = true;
