@@ -55,7 +55,7 @@ pub(crate) enum Wish {
 }
 
 /// The component that evaluates rules in CEL, built of `plugins/cel`.
-static EVALUATOR: &[u8] = include_bytes!("../../../plugins/cel/cel.wasm");
+pub(crate) static EVALUATOR: &[u8] = include_bytes!("../../../plugins/cel/cel.wasm");
 
 // === impl Registry ===
 

@@ -11,12 +11,14 @@ use orrery_markers::codec::SegmentReader;
 pub type Target = (&'static str, fn(&[u8]));
 
 /// All of them.
-pub const TARGETS: [Target; 9] = [
+pub const TARGETS: [Target; 11] = [
     ("accept", |data| orrery_rest::testing::accept(&text(data))),
     ("component", orrery_extensions::testing::component),
     ("continue_token", |data| orrery_rest::testing::continue_token(&text(data))),
     ("document", |data| drop(Document::parse(&text(data)))),
+    ("expression", |data| orrery_extensions::testing::expression(&text(data))),
     ("field_selector", field_selector),
+    ("guest_result", orrery_extensions::testing::guest_result),
     ("label_selector", label_selector),
     ("query", |data| orrery_rest::testing::query(&text(data))),
     ("segment", segment),
