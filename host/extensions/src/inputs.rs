@@ -182,6 +182,11 @@ fn amounts(of: &Free) -> Value {
         .into()
 }
 
+/// What a user gave a named selector, as the schema `args` has it.
+pub(crate) fn args(arg: &str) -> Value {
+    json!({"arg": arg})
+}
+
 /// The fleet of a request, for those that may ask for more than their candidates.
 pub(crate) fn pinned(request: &PlacementRequest<'_>) -> Arc<Pinned> {
     let cluster = |of: &Candidate| PinnedCluster {
@@ -251,6 +256,7 @@ mod tests {
         assert_eq!(fields(candidate(&bare)), properties("candidate.json"));
         let of = Unit::read(Gvr::new("", "v1", "configmaps"), "shop", &json!({}));
         assert_eq!(fields(unit(&of, &Paths::default())), properties("unit.json"));
+        assert_eq!(fields(args("a")), properties("args.json"));
     }
 
     #[test]

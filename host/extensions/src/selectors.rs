@@ -12,12 +12,13 @@ use futures::future::select_all;
 use orrery_api::Gvr;
 use orrery_api::extension::{ExtensionName, Selectable, SelectorFilter};
 use orrery_api::placement::StageFailure;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
 use crate::Registry;
 use crate::generation::Generation;
+use crate::inputs;
 use crate::runtime::wit::selector_types::{Batch, MatchRequest, Plan, PlanRequest};
 use crate::slot::Slot;
 pub(crate) use memo::{Labels, Memo};
@@ -111,7 +112,7 @@ impl Registry {
                 call: generation.call(0, arg),
                 gvr: of_wit(gvr),
                 name: name.to_owned(),
-                args: json!({"arg": arg}).to_string(),
+                args: inputs::args(arg).to_string(),
                 user: asker.user,
                 groups: asker.groups,
             };

@@ -3,3 +3,4 @@
 pub(crate) mod guests;
 mod hostile;
 mod recorded;
+mod released;
