@@ -94,10 +94,15 @@ impl Registry {
         Some(self.slot(name)?.logs())
     }
 
-    /// Puts the generation before back; its number, or `Some(None)` where there is none, or `None` where there is no such
-    /// extension.
-    pub fn roll_back(&self, name: &ExtensionName) -> Option<Option<u64>> {
-        Some(self.slot(name)?.roll_back("it was rolled back by hand"))
+    /// Puts the generation before back, for the next start too; its number, or `Some(None)` where there is none, or `None` where
+    /// there is no such extension.
+    pub async fn roll_back(&self, name: &ExtensionName) -> Option<Option<u64>> {
+        let slot = self.slot(name)?;
+        let put_back = slot.roll_back("it was rolled back by hand");
+        if let Some(last_good) = self.0.last_good.clone() {
+            last_good.keep(slot).await;
+        }
+        Some(put_back)
     }
 
     /// What `files` ask for.
@@ -149,16 +154,13 @@ impl Registry {
     /// A slot that keeps what serves, and what was rejected, for the next start of the host.
     fn new_slot(&self, name: &ExtensionName) -> Arc<Slot> {
         let slot = Slot::new(name.clone(), self.0.runtime.clone(), self.0.metrics.clone());
-        if let Some(last_good) = self.0.last_good.clone() {
+        if let Some(last_good) = &self.0.last_good {
             slot.reject(last_good.rejected(name));
-            let (of, mut changed) = (Arc::downgrade(&slot), slot.changed());
+            let (last_good, of, mut changed) = (last_good.clone(), Arc::downgrade(&slot), slot.changed());
             tokio::spawn(async move {
                 while changed.changed().await.is_ok() {
-                    let Some((revision, rejected)) = of.upgrade().and_then(|slot| slot.kept()) else { continue };
-                    let last_good = last_good.clone();
-                    let kept = tokio::task::spawn_blocking(move || last_good.keep(&revision, rejected));
-                    // It does not panic, and the next change keeps all there is again.
-                    let _ = kept.await;
+                    let Some(slot) = of.upgrade() else { return };
+                    last_good.clone().keep(slot).await;
                 }
             });
         }

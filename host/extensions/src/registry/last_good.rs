@@ -1,6 +1,7 @@
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use orrery_api::extension::{Capability, Case, CelTarget, ExtensionName, Limits};
 use serde::{Deserialize, Serialize};
@@ -9,11 +10,15 @@ use tracing::warn;
 
 use crate::revision::Revision;
 use crate::runtime::Code;
-use crate::slot::Rejected;
+use crate::slot::{Rejected, Slot};
 
 /// What served last of each extension, on disk: after a restart it serves where the newest revision cannot.
 #[derive(Debug)]
-pub(super) struct LastGood(PathBuf);
+pub(super) struct LastGood {
+    folder: PathBuf,
+    /// Held while files are written: what is written last is what is so last.
+    writing: Mutex<()>,
+}
 
 /// A revision without its code, which stands beside it.
 #[derive(Deserialize, Serialize)]
@@ -32,11 +37,18 @@ struct Kept {
 
 impl LastGood {
     pub(super) fn in_folder(folder: PathBuf) -> Self {
-        Self(folder)
+        Self { folder, writing: Mutex::default() }
     }
 
-    /// That it cannot be kept matters only where it would be needed.
-    pub(super) fn keep(&self, revision: &Revision, rejected: Rejected) {
+    /// Keeps what serves of `slot`, and what was rejected. That it cannot be kept matters only where it would be needed.
+    pub(super) async fn keep(self: Arc<Self>, slot: Arc<Slot>) {
+        // It does not panic, and the next change keeps all there is again.
+        let _ = tokio::task::spawn_blocking(move || self.put(&slot)).await;
+    }
+
+    fn put(&self, slot: &Slot) {
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some((revision, rejected)) = slot.kept() else { return };
         let kept = Kept {
             digest: revision.code.digest.clone(),
             params: revision.params.clone(),
@@ -47,7 +59,7 @@ impl LastGood {
             rejected,
         };
         let keep = || -> io::Result<()> {
-            fs::create_dir_all(&self.0)?;
+            fs::create_dir_all(&self.folder)?;
             let path = self.path(&revision.name);
             let text = serde_json::to_vec(&kept)?;
             if fs::read(path.with_extension("json")).is_ok_and(|found| found == text) {
@@ -89,7 +101,7 @@ impl LastGood {
     }
 
     fn path(&self, name: &ExtensionName) -> PathBuf {
-        self.0.join(format!("{}-{}", name.kind, name.name))
+        self.folder.join(format!("{}-{}", name.kind, name.name))
     }
 }
 

@@ -63,8 +63,8 @@ async fn what_was_rolled_back_stays_so_after_a_restart() {
     let registry = start();
     ask(&registry, &scoring(10), ExtensionState::Serving, 1).await;
     ask(&registry, &scoring(20), ExtensionState::Serving, 2).await;
-    registry.roll_back(&name());
-    eventually(|| kept(&registry).filter(|kept| kept.1 == 1)).await;
+    registry.roll_back(&name()).await;
+    assert_eq!(kept(&registry).map(|kept| kept.1), Some(1), "it is said before it is kept");
 
     let registry = start();
     let refusal = ask(&registry, &scoring(20), ExtensionState::Stale, 1).await.refusal.unwrap();

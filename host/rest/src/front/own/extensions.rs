@@ -58,7 +58,7 @@ impl Service {
             }
             ["extensions", kind, name, "rollback"] if info.method == Method::POST => {
                 let extension = named(kind, name)?;
-                let put_back = registry()?.roll_back(&extension).ok_or_else(|| no_such(kind, name))?;
+                let put_back = registry()?.roll_back(&extension).await.ok_or_else(|| no_such(kind, name))?;
                 put_back
                     .ok_or_else(|| Status::bad_request(format!("{extension} has no generation before this one")))?;
                 line(&registry()?.status(&extension), encoding)
