@@ -180,9 +180,10 @@ pub(crate) fn difference(view: &View, expected: &Expected) -> Option<String> {
                 let mut shown: Vec<&str> = item.holders.split(',').collect();
                 shown.sort_unstable();
                 let is_state = |held: &Held| (&held.uid, &held.text) == (&item.uid, &item.text);
-                // Where all that is left is on its way out, the last state stays shown, whoever's it was.
-                let is_due =
-                    holders.get(&item.cluster).is_some_and(is_state) || holders.values().all(|held| held.terminating);
+                // Where all that is left is on its way out, the last state of one that is gone stays shown.
+                let is_gone = holders.values().all(|held| held.uid != item.uid);
+                let is_last = is_gone && holders.values().all(|held| held.terminating);
+                let is_due = is_last || holders.get(&item.cluster).is_some_and(is_state);
                 is_due && shown.into_iter().eq(holders.keys())
             };
             let missing = expected.iter().filter(|held| !is_shown(held));

@@ -210,8 +210,11 @@ impl Round {
                 }
             }
             Observation::Changed { object, kind } => self.arrived.changed(cluster, object, kind),
-            Observation::Away { reason } => of.set_phase(cluster, ClusterPhase::Away { reason }),
-            Observation::Stale { reason } => {
+            // One that was listed before has all its objects shown: they wait for it, and are not gone.
+            Observation::Away { reason } if self.arrived.list(cluster).is_none() => {
+                of.set_phase(cluster, ClusterPhase::Away { reason });
+            }
+            Observation::Away { reason } | Observation::Stale { reason } => {
                 of.shared.set_stale(cluster, reason, false);
             }
             Observation::Live => of.set_phase(cluster, ClusterPhase::Live),
