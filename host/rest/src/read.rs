@@ -7,13 +7,14 @@ mod list;
 mod list_body;
 pub(crate) mod live;
 mod page;
+mod shown;
 mod warnings;
 mod watch;
 
 use std::sync::Arc;
 
 use orrery_api::{Gvr, ObjectKey};
-use orrery_cache::{FieldSelector, LabelSelector, Object, Selection, SelectorError, Shape};
+use orrery_cache::{FieldSelector, LabelSelector, Selection, SelectorError, Shape};
 use orrery_markers::Marker;
 
 use crate::negotiate::{Form, MetaVersion};
@@ -25,6 +26,7 @@ use crate::table::{Marks, Printer};
 
 pub(crate) use list::list;
 pub(crate) use page::{fresh, unselected};
+pub(crate) use shown::Shown;
 pub(crate) use warnings::{Sight, header as warning, warnings};
 pub(crate) use watch::{WatchSettings, WatchStream, watch};
 
@@ -138,11 +140,31 @@ impl Rendering {
     }
 
     /// Appends one object as the answer to a GET of it.
-    pub(crate) fn write_object(&self, object: &Object, out: &mut Vec<u8>) {
+    pub(crate) fn write_object(&self, object: &impl Shown, out: &mut Vec<u8>) {
         match self {
-            Self::Plain => object.body().write_to(out),
+            Self::Plain => object.write_body(out),
             Self::Partial(version) => write_partial(object, *version, out),
             Self::Table(table) => table.write_one(object, true, out),
+        }
+    }
+
+    /// Appends a list of `kind` up to its first item. A `metadata` is JSON.
+    pub(crate) fn write_list_head(&self, kind: &str, api_version: &str, metadata: &str, out: &mut Vec<u8>) {
+        let (kind, api_version) = match self {
+            Self::Plain => (kind, api_version),
+            Self::Partial(version) => ("PartialObjectMetadata", version.api_version()),
+            Self::Table(table) => return table.write_head(metadata, true, out),
+        };
+        let head = format!(r#"{{"kind":"{kind}List","apiVersion":"{api_version}","metadata":{metadata},"items":["#);
+        out.extend_from_slice(head.as_bytes());
+    }
+
+    /// Appends one item of a list.
+    pub(crate) fn write_item(&self, object: &impl Shown, out: &mut Vec<u8>) {
+        match self {
+            Self::Plain => object.write_item(out),
+            Self::Partial(version) => write_partial(object, *version, out),
+            Self::Table(table) => table.write_row(object, out),
         }
     }
 }
@@ -151,8 +173,8 @@ impl Rendering {
 
 impl TableRendering {
     /// Appends a Table of one row. Of a watch only the first event says what the columns are.
-    pub(crate) fn write_one(&self, object: &Object, columns: bool, out: &mut Vec<u8>) {
-        self.write_head(&version_metadata(object.marker()), columns, out);
+    pub(crate) fn write_one(&self, object: &impl Shown, columns: bool, out: &mut Vec<u8>) {
+        self.write_head(&object.table_metadata(), columns, out);
         self.write_row(object, out);
         out.extend_from_slice(b"]}");
     }
@@ -169,14 +191,14 @@ impl TableRendering {
     }
 
     /// Appends one row.
-    pub(crate) fn write_row(&self, object: &Object, out: &mut Vec<u8>) {
+    pub(crate) fn write_row(&self, object: &impl Shown, out: &mut Vec<u8>) {
         out.push(b'{');
-        self.printer.cells(object, &self.marks, self.now, out);
+        object.write_cells(self, out);
         out.extend_from_slice(br#","object":"#);
         match self.include {
             IncludeObject::None => out.extend_from_slice(b"null"),
             IncludeObject::Metadata => write_partial(object, self.version, out),
-            IncludeObject::Object => object.body().write_to(out),
+            IncludeObject::Object => object.write_body(out),
         }
         out.push(b'}');
     }
@@ -200,11 +222,11 @@ impl IncludeObject {
 }
 
 /// Appends an object's PartialObjectMetadata.
-pub(crate) fn write_partial(object: &Object, version: MetaVersion, out: &mut Vec<u8>) {
+pub(crate) fn write_partial(object: &impl Shown, version: MetaVersion, out: &mut Vec<u8>) {
     out.extend_from_slice(br#"{"kind":"PartialObjectMetadata","apiVersion":""#);
     out.extend_from_slice(version.api_version().as_bytes());
     out.extend_from_slice(br#"","metadata":"#);
-    object.metadata().write_to(out);
+    object.write_metadata(out);
     out.push(b'}');
 }
 

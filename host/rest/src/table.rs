@@ -110,13 +110,22 @@ impl Printer {
     /// Appends `"cells":[…]` of `object` at `now` and, for a finished pod, `,"conditions":[…]`. `marks` are those of the
     /// list that it is of.
     pub(crate) fn cells(&self, object: &Object, marks: &Marks, now: SystemTime, out: &mut Vec<u8>) {
-        let body = object.body().to_bytes();
+        let cluster = object.cluster().as_str();
+        self.row(&object.body().to_bytes(), &object.served().name, cluster, marks.has(object), now, out);
+    }
+
+    /// Appends the same of an object that is in no cache and in no marked list.
+    pub(crate) fn live_cells(&self, body: &[u8], name: &str, cluster: &str, now: SystemTime, out: &mut Vec<u8>) {
+        self.row(body, name, cluster, false, now, out);
+    }
+
+    fn row(&self, body: &[u8], name: &str, cluster: &str, marked: bool, now: SystemTime, out: &mut Vec<u8>) {
         let start = out.len();
-        let mut cells = Cells::begin(out, now, self.cluster_at.map(|at| (at, object.cluster().as_str())));
-        cells.mark(marks.has(object));
-        if !self.print(&body, cells) {
+        let mut cells = Cells::begin(out, now, self.cluster_at.map(|at| (at, cluster)));
+        cells.mark(marked);
+        if !self.print(body, cells) {
             out.truncate(start);
-            self.print_unknown(&object.served().name, object.cluster().as_str(), now, out);
+            self.print_unknown(name, cluster, now, out);
         }
     }
 

@@ -4,6 +4,7 @@
 
 mod document;
 mod members;
+mod mention;
 mod merge;
 mod outward;
 mod patch;
@@ -15,6 +16,7 @@ use orrery_markers::{Marker, MemberVersion};
 
 pub(crate) use document::{Document, Facts, Owner, Shape, Syntax};
 pub(crate) use members::Members;
+pub(crate) use mention::{Mention, Place, Renamed, SERVICE_LABEL};
 pub(crate) use merge::merge_patch;
 pub(crate) use outward::{Head, Showing};
 pub(crate) use patch::JsonPatch;
@@ -41,6 +43,8 @@ pub(crate) struct Border<'a> {
     pub(crate) service: Option<Extent>,
     /// Names, there, of the objects that ownerReferences name, by uid.
     pub(crate) owners: &'a [(String, String)],
+    /// Other names that its body says of objects that the member has under another.
+    pub(crate) renamed: &'a [Renamed],
 }
 
 /// What a resourceVersion of the client's can stand for.

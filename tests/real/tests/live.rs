@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use orrery_harness::{Client, Cluster, ClusterSpec, HostSpec, eventually, start_all};
+use orrery_harness::{Client, Cluster, ClusterSpec, Host, HostSpec, eventually, start_all};
 use orrery_real::warnings;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
@@ -171,6 +171,7 @@ fn metrics_of_all_members_are_one_list_under_the_names_of_their_nodes() -> Resul
     let top = host.kubectl().ok(&["top", "nodes", "--no-headers"])?;
     let rows: Vec<Vec<&str>> = top.lines().map(|row| row.split_whitespace().take(3).collect()).collect();
     ensure!(rows == [["node-1", "1000m", "25%"], ["node-1.west", "2000m", "50%"]], "{top}");
+    shown_in_other_forms(&host)?;
 
     west_metrics.fail();
     let partial = client.get(&format!("{GROUP}/nodes"))?;
@@ -178,6 +179,30 @@ fn metrics_of_all_members_are_one_list_under_the_names_of_their_nodes() -> Resul
     let warned = warnings(&partial);
     ensure!(warned.iter().any(|warning| warning.contains("cluster west is away, its nodes are missing")), "{warned:?}");
     discovery_goes_on(&client)
+}
+
+/// As rows, of which kubectl makes a table with the clusters, and as metadata.
+fn shown_in_other_forms(host: &Host) -> Result<()> {
+    let printed = host.kubectl().ok(&["get", "nodes.metrics.k8s.io"])?;
+    let rows: Vec<Vec<&str>> = printed.lines().map(|row| row.split_whitespace().collect()).collect();
+    let ends = rows.iter().filter_map(|row| Some((*row.first()?, *row.last()?))).collect::<Vec<_>>();
+    ensure!(ends == [("NAME", "CLUSTER"), ("node-1", "east"), ("node-1.west", "west")], "{printed}");
+    let one = host.kubectl().ok(&["get", "pods.metrics.k8s.io", "web.west", "--no-headers"])?;
+    ensure!(one.starts_with("web.west ") && one.trim_end().ends_with(" west"), "{one}");
+    let partial = |kind: &str, path: &str| {
+        let accept = format!("application/json;as={kind};v=v1;g=meta.k8s.io");
+        let answer = host.client()?.send("GET", &format!("{GROUP}{path}"), &[("accept", accept.as_str())], b"")?;
+        ensure!(answer.status == 200 || answer.status == 406, "{}", answer.text());
+        Ok(if answer.status == 406 { Value::Null } else { answer.success()? })
+    };
+    let list = partial("PartialObjectMetadataList", "/nodes")?;
+    ensure!(list["kind"] == "PartialObjectMetadataList" && names(&list) == ["node-1", "node-1.west"], "{list}");
+    ensure!(list["items"][1]["kind"] == "PartialObjectMetadata" && list["items"][1].get("usage").is_none(), "{list}");
+    let one = partial("PartialObjectMetadata", "/nodes/node-1.west")?;
+    ensure!(one["kind"] == "PartialObjectMetadata" && one["metadata"]["name"] == "node-1.west", "{one}");
+    ensure!(partial("PartialObjectMetadata", "/nodes")?.is_null(), "a list is no object");
+    ensure!(partial("PartialObjectMetadataList", "/nodes/node-1")?.is_null(), "an object is no list");
+    Ok(())
 }
 
 /// A live kind that fails must not take discovery with it.

@@ -163,6 +163,77 @@ fn names_of_one_member_alone_and_its_own_labels_are_translated_both_ways() -> Re
 }
 
 #[test]
+fn names_of_other_objects_in_a_body_are_those_that_clients_see() -> Result<()> {
+    let (clusters, host) = two()?;
+    let [east, west] = [clusters[0].client()?, clusters[1].client()?];
+    let client = host.client()?;
+    let nodes = "/api/v1/nodes";
+    for member in [&east, &west] {
+        member.create(nodes, &json!({"metadata": {"name": "node-1"}}))?;
+        member.create(maps(), &json!({"metadata": {"name": "db"}}))?;
+        // The first to come has the plain name.
+        let suffix = if std::ptr::eq(member, &west) { ".west" } else { "" };
+        for path in [format!("{nodes}/node-1{suffix}"), config_map(&format!("db{suffix}"))] {
+            eventually("the host shows it", SOON, || client.get(&path)?.success())?;
+        }
+    }
+    let pods = Kind::Pods.in_default();
+    let pod = |name: &str, more: Value| {
+        let mut spec = json!({"containers": [{"name": "c", "image": "i"}]});
+        if let Value::Object(more) = more {
+            spec.as_object_mut().expect("it is an object").extend(more);
+        }
+        json!({"metadata": {"name": name}, "spec": spec})
+    };
+    // As `kubectl debug node/node-1.west` makes one.
+    for (name, node, member, cluster) in
+        [("of-west", "node-1.west", &west, "west"), ("of-east", "node-1", &east, "east")]
+    {
+        let made = client.create(pods, &pod(name, json!({"nodeName": node})))?;
+        ensure!(made["metadata"]["labels"]["orrery.dev/cluster"] == cluster, "it went elsewhere: {made}");
+        let there = member.json(&format!("{pods}/{name}"))?;
+        ensure!(there["spec"]["nodeName"] == "node-1", "{there}");
+        // What reads say can be written back.
+        let mut shown = client.json(&format!("{pods}/{name}"))?;
+        shown["metadata"]["labels"]["a"] = "b".into();
+        written(&client, "PUT", &format!("{pods}/{name}"), JSON, &shown)?;
+    }
+    let mut unbound = pod("unbound", json!({}));
+    unbound["metadata"]["labels"] = json!({"orrery.dev/cluster": "west"});
+    client.create(pods, &unbound)?;
+    let target = json!({"apiVersion": "v1", "kind": "Node", "name": "node-1.west"});
+    client.create(&format!("{pods}/unbound/binding"), &json!({"metadata": {"name": "unbound"}, "target": target}))?;
+    ensure!(west.json(&format!("{pods}/unbound"))?["spec"]["nodeName"] == "node-1", "bound to a node that is none");
+
+    let about = json!({"apiVersion": "v1", "kind": "ConfigMap", "namespace": "default", "name": "db.west"});
+    let core =
+        json!({"metadata": {"name": "core"}, "involvedObject": about, "reason": "R", "message": "m", "type": "Normal"});
+    let newer = json!({
+        "metadata": {"name": "newer"}, "regarding": about, "related": about, "reason": "R", "action": "A", "type": "Normal",
+        "reportingController": "c", "reportingInstance": "i", "eventTime": "2026-01-01T00:00:00.000000Z"
+    });
+    let lists = ["/api/v1", "/apis/events.k8s.io/v1"].map(|version| format!("{version}/namespaces/default/events"));
+    for (list, event) in lists.iter().zip([core, newer]) {
+        let made = client.create(list, &event)?;
+        ensure!(made["metadata"]["labels"]["orrery.dev/cluster"] == "west", "it went elsewhere: {made}");
+    }
+    let there = west.json(&lists[0])?;
+    let names = |list: &Value, field: &str| -> BTreeSet<String> {
+        let items = list["items"].as_array().cloned().unwrap_or_default();
+        items.iter().map(|item| item[field]["name"].to_string()).collect()
+    };
+    ensure!(names(&there, "involvedObject") == BTreeSet::from(["\"db\"".to_owned()]), "{there}");
+    // The other one's events are not this one's (`kubectl describe`, `kubectl events --for`).
+    for (name, count) in [("db.west", 2), ("db", 0)] {
+        let fields =
+            format!("involvedObject.kind=ConfigMap,involvedObject.namespace=default,involvedObject.name={name}");
+        let found = client.json(&format!("{}?fieldSelector={}", lists[0], fields.replace('=', "%3D")))?;
+        ensure!(names(&found, "metadata").len() == count, "{name}: {found}");
+    }
+    Ok(())
+}
+
+#[test]
 fn a_service_selects_pods_of_its_own_cluster_whether_it_says_so_or_not() -> Result<()> {
     let (clusters, host) = two()?;
     let (client, west) = (host.client()?, clusters[1].client()?);

@@ -65,7 +65,7 @@ impl Service {
                 self.live_list(info, asked, served, request.headers(), encoding).await
             }
             (Verb::Get, None) if live::is_live(served) => {
-                self.live_get(asked, served, request.headers(), encoding).await
+                self.live_get(info, asked, served, request.headers(), encoding).await
             }
             (Verb::Get, None) if served.is_observable() => self.get(info, asked, request.headers(), encoding).await,
             (Verb::Get, Some(subresource)) if served.is_observable() => {
@@ -83,10 +83,7 @@ impl Service {
         headers: &HeaderMap,
         encoding: Encoding,
     ) -> Result<Response<Body>, Status> {
-        let accepted = accepted(headers)?;
-        if let Form::Partial(_) = accepted.form {
-            return Err(not_acceptable("PartialObjectMetadata", "is a list"));
-        }
+        let accepted = accepted_list(headers)?;
         let (resource, wanted) = self.wanted(info, asked, accepted.form).await?;
         let knows = |marker| resource.knows(marker);
         let mut response = read::list(resource.reader(), &knows, wanted, accepted.encoding(encoding)).await?;
@@ -186,6 +183,22 @@ fn fits(asked: &ResourceRequest, served: &ResourceInfo) -> bool {
 
 fn accepted(headers: &HeaderMap) -> Result<Accepted, Status> {
     object_form(accept(headers))
+}
+
+/// What is accepted of a list.
+fn accepted_list(headers: &HeaderMap) -> Result<Accepted, Status> {
+    match accepted(headers)? {
+        Accepted { form: Form::Partial(_), .. } => Err(not_acceptable("PartialObjectMetadata", "is a list")),
+        accepted => Ok(accepted),
+    }
+}
+
+/// Refuses to show one object as a list.
+fn refuse_list(form: Form) -> Result<(), Status> {
+    match form {
+        Form::PartialList(_) => Err(not_acceptable("PartialObjectMetadataList", "is not a list")),
+        _ => Ok(()),
+    }
 }
 
 fn accept(headers: &HeaderMap) -> Option<&str> {

@@ -3,7 +3,7 @@ use orrery_api::ObjectKey;
 use orrery_cache::Object;
 
 use super::page::{Objects, Page};
-use super::{Rendering, Scope, write_partial};
+use super::{Rendering, Scope};
 use crate::body::CHUNK_BYTES;
 
 /// The JSON of a list in pieces of about [`CHUNK_BYTES`], copied together from the objects' bytes while it is sent: a
@@ -35,29 +35,12 @@ impl ListBody {
     pub(super) fn new(mut page: Page, scope: &Scope, mut rendering: Rendering) -> Self {
         let mut head = Vec::with_capacity(CHUNK_BYTES + CHUNK_BYTES / 4);
         let metadata = page.metadata();
-        match &mut rendering {
-            Rendering::Plain => {
-                let api_version = scope.gvr.api_version();
-                let head_text = format!(
-                    r#"{{"kind":"{}List","apiVersion":"{api_version}","metadata":{metadata},"items":["#,
-                    scope.kind
-                );
-                head.extend_from_slice(head_text.as_bytes());
-            }
-            Rendering::Partial(version) => {
-                let api_version = version.api_version();
-                let head_text = format!(
-                    r#"{{"kind":"PartialObjectMetadataList","apiVersion":"{api_version}","metadata":{metadata},"items":["#
-                );
-                head.extend_from_slice(head_text.as_bytes());
-            }
-            Rendering::Table(table) => {
-                if table.printer.looks_at_lists() {
-                    table.marks = table.printer.list(page.gather());
-                }
-                table.write_head(&metadata, true, &mut head);
-            }
+        if let Rendering::Table(table) = &mut rendering
+            && table.printer.looks_at_lists()
+        {
+            table.marks = table.printer.list(page.gather());
         }
+        rendering.write_list_head(&scope.kind, &scope.gvr.api_version(), &metadata, &mut head);
         Self { page, rendering, state: State::Head(head) }
     }
 
@@ -68,7 +51,7 @@ impl ListBody {
             if !std::mem::take(&mut first) {
                 out.push(b',');
             }
-            self.write_item(object, out);
+            self.rendering.write_item(object, out);
             out.len() >= CHUNK_BYTES
         };
         match &self.page.objects {
@@ -83,14 +66,6 @@ impl ListBody {
                 let full = range.find(|object| selection.selects(object) && write(object))?;
                 Some(Place::After(full.served().clone()))
             }
-        }
-    }
-
-    fn write_item(&self, object: &Object, out: &mut Vec<u8>) {
-        match &self.rendering {
-            Rendering::Plain => object.list_item().write_to(out),
-            Rendering::Partial(version) => write_partial(object, *version, out),
-            Rendering::Table(table) => table.write_row(object, out),
         }
     }
 }

@@ -5,6 +5,8 @@ use orrery_api::{CLUSTER_KEY, ClusterName, ObjectKey, Stamp};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::{Rendering, Shown, TableRendering};
+
 /// What one member answered.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LivePart {
@@ -19,6 +21,8 @@ pub(crate) struct LivePart {
 pub(crate) struct LiveObject {
     /// The name that clients see.
     pub(crate) served: ObjectKey,
+    /// Whose it is.
+    pub(crate) cluster: ClusterName,
     /// It.
     pub(crate) value: Value,
 }
@@ -65,7 +69,7 @@ pub(crate) fn merged(
             let Some(key) = key_of(&value) else { continue };
             let served = named(&cluster, &key).unwrap_or_else(|| own(&key));
             show(&mut value, &served.name, &cluster, stamp);
-            objects.push(LiveObject { served, value });
+            objects.push(LiveObject { served, cluster: cluster.clone(), value });
         }
     }
     objects.sort_by(|a, b| a.served.cmp(&b.served));
@@ -90,13 +94,48 @@ pub(crate) fn show(value: &mut Value, name: &str, cluster: &ClusterName, stamp: 
     }
 }
 
-/// The JSON of a list of `objects`. Items of typed lists name no kind.
-pub(crate) fn list_json(kind: &str, api_version: &str, objects: Vec<LiveObject>) -> Vec<u8> {
-    let items: Vec<Value> = objects.into_iter().map(|object| object.value).collect();
-    let list = json!({"kind": format!("{kind}List"), "apiVersion": api_version, "metadata": {}, "items": items});
-    let mut json = serde_json::to_vec(&list).expect("it was JSON");
-    json.push(b'\n');
-    json
+/// A list of `objects` of a kind, in the form that was asked for. Items of typed lists name no kind.
+pub(crate) fn list_json(rendering: &Rendering, kind: &str, api_version: &str, objects: &[LiveObject]) -> Vec<u8> {
+    let mut out = Vec::new();
+    rendering.write_list_head(kind, api_version, "{}", &mut out);
+    for (at, object) in objects.iter().enumerate() {
+        if at > 0 {
+            out.push(b',');
+        }
+        rendering.write_item(object, &mut out);
+    }
+    out.extend_from_slice(b"]}\n");
+    out
+}
+
+fn write_json(value: &Value, out: &mut Vec<u8>) {
+    serde_json::to_writer(out, value).expect("it was JSON");
+}
+
+// === impl LiveObject ===
+
+impl Shown for LiveObject {
+    fn write_body(&self, out: &mut Vec<u8>) {
+        write_json(&self.value, out);
+    }
+
+    fn write_item(&self, out: &mut Vec<u8>) {
+        self.write_body(out);
+    }
+
+    fn write_metadata(&self, out: &mut Vec<u8>) {
+        write_json(&self.value["metadata"], out);
+    }
+
+    fn write_cells(&self, table: &TableRendering, out: &mut Vec<u8>) {
+        let mut body = Vec::new();
+        self.write_body(&mut body);
+        table.printer.live_cells(&body, &self.served.name, self.cluster.as_str(), table.now, out);
+    }
+
+    fn table_metadata(&self) -> String {
+        "{}".to_owned()
+    }
 }
 
 fn key_of(item: &Value) -> Option<ObjectKey> {
@@ -145,11 +184,11 @@ mod tests {
     #[test]
     fn a_list_has_no_version() {
         let objects = merged(vec![part("east", &["a"])], Stamp::None, false, |_, _| None);
-        let json = String::from_utf8(list_json("PodMetrics", "metrics.k8s.io/v1beta1", objects)).unwrap();
+        let json = list_json(&Rendering::Plain, "PodMetrics", "metrics.k8s.io/v1beta1", &objects);
         assert_eq!(
-            json,
-            "{\"apiVersion\":\"metrics.k8s.io/v1beta1\",\"items\":[{\"metadata\":{\"name\":\"a\",\"namespace\":\"a\"}}],\
-             \"kind\":\"PodMetricsList\",\"metadata\":{}}\n"
+            String::from_utf8(json).unwrap(),
+            "{\"kind\":\"PodMetricsList\",\"apiVersion\":\"metrics.k8s.io/v1beta1\",\"metadata\":{},\
+             \"items\":[{\"metadata\":{\"name\":\"a\",\"namespace\":\"a\"}}]}\n"
         );
     }
 

@@ -1,6 +1,7 @@
 use serde::Deserialize;
 
 use super::members::Members;
+use super::mention::{Mention, Place};
 use super::{Border, LAST_APPLIED, Pairs, Refused, Versions, protobuf, selector};
 
 /// A body that stands for an object or for a part of one: an object itself, a merge, strategic-merge or apply patch,
@@ -71,6 +72,14 @@ impl Document {
         }
     }
 
+    /// The object that it names in `place`.
+    pub(crate) fn mention(&self, place: Place) -> Option<Mention> {
+        match self.syntax {
+            Syntax::Protobuf => protobuf::mention(&self.bytes, place),
+            Syntax::Json | Syntax::Yaml => place.read(&Members::parse(&self.json()?).ok()?),
+        }
+    }
+
     /// The whole, where it is no protobuf.
     pub(crate) fn value(&self) -> Option<serde_json::Value> {
         serde_json::from_str(&self.json()?).ok()
@@ -134,6 +143,7 @@ fn or_default<'de, D: serde::Deserializer<'de>, T: Default + Deserialize<'de>>(d
 /// Turns an object into what the member has.
 pub(super) fn object_inward(object: &mut Members<'_>, border: &Border<'_>) -> Result<(), Refused> {
     object.edit_object("metadata", |metadata| metadata_inward(metadata, border))?;
+    border.renamed.iter().try_for_each(|renamed| renamed.inward(object))?;
     selector::inward(object, border)
 }
 

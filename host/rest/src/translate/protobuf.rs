@@ -5,6 +5,7 @@ use prost::bytes::Buf;
 use prost::{decode_length_delimiter, encode_length_delimiter};
 
 use super::document::{Facts, Owner, Shape};
+use super::mention::{Mention, Place, ReferenceField, Renamed, SERVICE_LABEL};
 use super::{Border, Pairs, Refused, Versions};
 
 /// What stands before every document (upstream: apimachinery runtime/serializer/protobuf).
@@ -12,9 +13,10 @@ const MAGIC: &[u8] = b"k8s\0";
 /// Of `runtime.Unknown`: the document.
 const RAW: u64 = 2;
 
-/// Of a Service: its spec, and of that the selector (upstream: api core/v1/generated.proto).
+/// The spec of a Service or a pod, and of that the selector or the node's name (upstream: api core/v1/generated.proto).
 const SPEC: u64 = 2;
 const SELECTOR: u64 = 2;
+const NODE_NAME: u64 = 10;
 
 mod metadata {
     pub(super) const NAME: u64 = 1;
@@ -64,6 +66,23 @@ pub(super) fn facts(bytes: &[u8]) -> Option<Facts> {
     })
 }
 
+/// What a document names in `place`.
+pub(super) fn mention(bytes: &[u8], place: Place) -> Option<Mention> {
+    let object = document(bytes)?;
+    let said = match place {
+        Place::Reference(reference) => {
+            let message = object.message(reference.number)?;
+            reference.mention(|field| message.text(field as u64))
+        }
+        Place::NodeName => Mention::node(object.message(SPEC)?.text(NODE_NAME)),
+        Place::ServiceLabel => {
+            let labels = object.message(1)?.all(metadata::LABELS).filter_map(pair).collect::<Vec<_>>();
+            Mention::service(labels.into_iter().rfind(|(key, _)| key == SERVICE_LABEL)?.1)
+        }
+    };
+    said.named()
+}
+
 /// The document as the member gets it.
 pub(super) fn inward(bytes: &[u8], shape: Shape, border: &Border<'_>) -> Result<Vec<u8>, Refused> {
     let malformed = || Refused::Malformed("the body is no protobuf of the Kubernetes API".to_owned());
@@ -71,6 +90,7 @@ pub(super) fn inward(bytes: &[u8], shape: Shape, border: &Border<'_>) -> Result<
     unknown.edit(RAW, |object| match shape {
         Shape::Object => {
             object.edit(1, |metadata| metadata_inward(metadata, border))?;
+            border.renamed.iter().try_for_each(|renamed| renamed_inward(object, renamed))?;
             if border.service.is_some() { object.edit(SPEC, |spec| selector_inward(spec, border)) } else { Ok(()) }
         }
         Shape::Deletion => options_inward(object, border),
@@ -106,6 +126,24 @@ fn metadata_inward(metadata: &mut Message, border: &Border<'_>) -> Result<(), Re
         let name = border.owners.iter().find(|(known, _)| *known == uid).map(|(_, name)| name.clone());
         reference.edit_text(3, |_| Ok(name.clone()))
     })
+}
+
+fn renamed_inward(object: &mut Message, renamed: &Renamed) -> Result<(), Refused> {
+    let named = |number, holder: &mut Message| holder.edit_text(number, |name| Ok(renamed.to(name)));
+    match renamed.place {
+        Place::Reference(reference) => {
+            object.edit(reference.number, |message| named(ReferenceField::Name as u64, message))
+        }
+        Place::NodeName => object.edit(SPEC, |spec| named(NODE_NAME, spec)),
+        Place::ServiceLabel => object.edit(1, |metadata| {
+            metadata.edit(
+                metadata::LABELS,
+                |entry| {
+                    if entry.text(1) == SERVICE_LABEL { named(2, entry) } else { Ok(()) }
+                },
+            )
+        }),
+    }
 }
 
 fn selector_inward(spec: &mut Message, border: &Border<'_>) -> Result<(), Refused> {

@@ -12,6 +12,7 @@ fn border<'a>(cluster: &'a ClusterName) -> Border<'a> {
         own: Own::default(),
         service: None,
         owners: &[],
+        renamed: &[],
     }
 }
 
@@ -313,4 +314,73 @@ fn a_service_in_protobuf_goes_in_without_its_own_cluster() {
     let (app, stamp) = (entry("app", "a"), entry("orrery.dev/cluster", "east"));
     assert_eq!(inward(&[app.clone(), stamp.clone()]).unwrap(), service(&[app]));
     assert_eq!(inward(&[stamp]), Err(Refused::OnlyCluster));
+}
+
+/// What of each resource names another object, and bodies that do, in JSON and in protobuf.
+fn mentioning(name: &str) -> Vec<(Place, Mention, String, Vec<u8>)> {
+    let reference = |kind: &str, namespace: &str| Mention {
+        api_version: "v1".to_owned(),
+        kind: kind.to_owned(),
+        namespace: Some(namespace.to_owned()),
+        name: name.to_owned(),
+    };
+    let json = |kind: &str, namespace: &str| {
+        format!(r#"{{"kind":"{kind}","namespace":"{namespace}","name":"{name}","apiVersion":"v1"}}"#)
+    };
+    let protobuf = |kind: &str, namespace: &str| {
+        [(1, kind), (2, namespace), (3, name), (5, "v1")].map(|(number, text)| field(number, text.as_bytes())).concat()
+    };
+    let label = [field(1, SERVICE_LABEL.as_bytes()), field(2, name.as_bytes())].concat();
+    let mut all = vec![
+        (
+            Place::NodeName,
+            Mention::node(name.to_owned()),
+            format!(r#"{{"spec":{{"nodeName":"{name}"}}}}"#),
+            field(2, &[field(9, b"x"), field(10, name.as_bytes())].concat()),
+        ),
+        (
+            Place::ServiceLabel,
+            Mention::service(name.to_owned()),
+            format!(r#"{{"metadata":{{"labels":{{"{SERVICE_LABEL}":"{name}"}}}}}}"#),
+            field(1, &field(11, &label)),
+        ),
+    ];
+    let references =
+        [("", "bindings", "Node", ""), ("", "events", "Pod", "a"), ("events.k8s.io", "events", "Pod", "a")];
+    for (group, resource, kind, namespace) in references {
+        for place in Place::of(group, resource, None) {
+            let Place::Reference(of) = place else { panic!("{place:?}") };
+            let object = format!(r#"{{"{}":{}}}"#, of.member, json(kind, namespace));
+            let number = u8::try_from(of.number).unwrap();
+            all.push((place, reference(kind, namespace), object, field(number, &protobuf(kind, namespace))));
+        }
+    }
+    all
+}
+
+#[test]
+fn names_of_other_objects_in_bodies_become_those_that_the_member_has() {
+    let east = east();
+    let (served, members) = (mentioning("node-1.east"), mentioning("node-1"));
+    assert_eq!(served.len(), 7);
+    for ((place, mention, json, protobuf), (_, _, json_inward, protobuf_inward)) in served.into_iter().zip(members) {
+        let renamed = [Renamed { place, from: "node-1.east".to_owned(), to: "node-1".to_owned() }];
+        let border = Border { renamed: &renamed, ..border(&east) };
+        for (body, expected, syntax) in [
+            (json.into_bytes(), json_inward.into_bytes(), Syntax::Json),
+            (enveloped(&protobuf), enveloped(&protobuf_inward), Syntax::Protobuf),
+        ] {
+            let document = Document::new(body, syntax, Shape::Object);
+            assert_eq!(document.mention(place).as_ref(), Some(&mention), "{place:?} {syntax:?}");
+            let (once, _) = document.inward(&border).unwrap();
+            assert_eq!(once, expected, "{place:?} {syntax:?}");
+            // What says the member's name already, or nothing, stays.
+            let again = Document::new(once, syntax, Shape::Object).inward(&border).unwrap().0;
+            assert_eq!(again, expected, "{place:?} {syntax:?}");
+        }
+        for syntax in [Syntax::Json, Syntax::Protobuf] {
+            let empty = if syntax == Syntax::Json { b"{}".to_vec() } else { enveloped(&[]) };
+            assert_eq!(Document::new(empty, syntax, Shape::Object).mention(place), None);
+        }
+    }
 }

@@ -39,6 +39,8 @@ struct World {
     is_quiet: bool,
     /// Whether writes are done, and their answers lost.
     loses_answers: bool,
+    /// Whether the next write is the last thing that it answers.
+    freezes: bool,
 }
 
 // === impl Member ===
@@ -58,6 +60,7 @@ impl Member {
             writes: Vec::new(),
             is_quiet: false,
             loses_answers: false,
+            freezes: false,
         })))
     }
 
@@ -120,6 +123,11 @@ impl Member {
         self.world().loses_answers = true;
     }
 
+    /// It answers one more write, and then nothing.
+    pub(crate) fn freeze_after_a_write(&self) {
+        self.world().freezes = true;
+    }
+
     /// Methods and names of the writes that came.
     pub(crate) fn writes(&self) -> Vec<String> {
         self.world().writes.clone()
@@ -176,7 +184,9 @@ impl Member {
         }
         if request.method() != "GET" {
             let answer = self.write(request.method().as_str(), path);
-            return if self.world().loses_answers { Err(BodyError::new("the connection broke")) } else { Ok(answer) };
+            let mut world = self.world();
+            world.silent |= world.freezes;
+            return if world.loses_answers { Err(BodyError::new("the connection broke")) } else { Ok(answer) };
         }
         let encoding =
             request.headers().get("accept-encoding").map(|value| value.to_str().unwrap_or_default().to_owned());

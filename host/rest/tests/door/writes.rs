@@ -97,6 +97,20 @@ async fn what_a_silent_watch_does_not_tell_is_read_and_the_next_writes_do_not_wa
     assert_eq!(list["items"][0]["metadata"]["resourceVersion"], answer["metadata"]["resourceVersion"], "{list}");
 }
 
+/// Found by a member that froze just between its answer and the look: the answer then waited for a whole minute.
+#[tokio::test]
+async fn an_answer_does_not_wait_long_for_a_member_that_answers_a_write_and_then_nothing() {
+    for method in ["PUT", "DELETE"] {
+        let (member, _door, mut sender) = played().await;
+        member.fall_quiet();
+        member.freeze_after_a_write();
+        let answer = timeout(SOON, ask(&mut sender, method, &format!("{MAPS}/one"), &[])).await;
+        let (response, body) = answer.unwrap_or_else(|_| panic!("{method} is not answered"));
+        assert_eq!(response.status().as_u16(), 504, "{method}: {body}");
+        assert!(body.contains("has not shown it in time"), "{method}: {body}");
+    }
+}
+
 #[tokio::test]
 async fn a_table_and_metadata_are_answers_to_writes_too() {
     let (_member, _door, mut sender) = played().await;

@@ -11,10 +11,9 @@ use orrery_sequencer::{Owner, Resource};
 use std::sync::Arc;
 use tokio::time::{Instant, timeout};
 
-use super::{accepted, not_acceptable, sights};
+use super::{accepted, refuse_list, sights};
 use crate::body::{Body, Encoding, full, json};
 use crate::front::Service;
-use crate::negotiate::Form;
 use crate::options::ListOptions;
 use crate::read::{Rendering, Sight, fresh, warning};
 use crate::request::{RequestInfo, ResourceRequest};
@@ -80,9 +79,7 @@ impl Service {
         let rendering = self.rendering(accepted.form, info, asked).await?;
         let resource = self.begun(asked).await?;
         let found = self.find(info, asked, &resource).await?;
-        if let Form::PartialList(_) = accepted.form {
-            return Err(not_acceptable("PartialObjectMetadataList", "is not a list"));
-        }
+        refuse_list(accepted.form)?;
         let mut response = object_answer(&found, &rendering, accepted.encoding(encoding));
         add_warning(&mut response, found.warning.as_deref());
         Ok(response)
@@ -208,7 +205,7 @@ pub(super) fn path_in(gvr: &Gvr, key: &ObjectKey) -> String {
 
 fn object_answer(found: &Found, rendering: &Rendering, encoding: Encoding) -> Response<Body> {
     let mut out = Vec::new();
-    rendering.write_object(&found.object, &mut out);
+    rendering.write_object(&*found.object, &mut out);
     out.push(b'\n');
     json(StatusCode::OK, out, encoding)
 }

@@ -14,12 +14,11 @@ use orrery_sequencer::{Owner, Resource};
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use tokio::time::{Instant, timeout_at};
 
-use super::accept;
 use super::get::{fetch, path_of};
+use super::{accepted, accepted_list, refuse_list};
 use crate::body::{Body, Encoding, json};
 use crate::front::Service;
 use crate::front::resource::extended::refuse_extended;
-use crate::negotiate::refusal_syntax;
 use crate::query::Query;
 use crate::read::live::{LiveObject, LivePart, list_json, merged, show};
 use crate::read::{Sight, warnings};
@@ -60,7 +59,8 @@ impl Service {
         headers: &HeaderMap,
         encoding: Encoding,
     ) -> Result<Response<Body>, Status> {
-        let encoding = plain(headers, encoding)?;
+        let accepted = accepted_list(headers)?;
+        let rendering = self.rendering(accepted.form, info, asked).await?;
         let narrowed = Narrowed::read(&info.query, served)?;
         let said = self.ask(asked, &narrowed).await?;
         if said.parts.is_empty() && !said.missing.is_empty() {
@@ -70,7 +70,8 @@ impl Service {
         let named = |cluster: &ClusterName, key: &ObjectKey| about.as_ref()?.served(cluster, key);
         let mut objects = merged(said.parts, self.settings().stamp, said.several, named);
         objects.retain(|object| narrowed.selects(object));
-        let mut response = json(StatusCode::OK, list_json(&served.kind, &asked.gvr.api_version(), objects), encoding);
+        let list = list_json(&rendering, &served.kind, &asked.gvr.api_version(), &objects);
+        let mut response = json(StatusCode::OK, list, accepted.encoding(encoding));
         for warning in warnings(&said.missing, &asked.gvr.resource, SystemTime::now()) {
             response.headers_mut().append(WARNING, warning);
         }
@@ -81,12 +82,23 @@ impl Service {
     /// object of another kind; else whoever has it.
     pub(super) async fn live_get(
         &self,
+        info: &RequestInfo,
         asked: &ResourceRequest,
         served: &ResourceInfo,
         headers: &HeaderMap,
         encoding: Encoding,
     ) -> Result<Response<Body>, Status> {
-        let encoding = plain(headers, encoding)?;
+        let accepted = accepted(headers)?;
+        let rendering = self.rendering(accepted.form, info, asked).await?;
+        let object = self.live_object(asked, served).await?;
+        refuse_list(accepted.form)?;
+        let mut out = Vec::new();
+        rendering.write_object(&object, &mut out);
+        out.push(b'\n');
+        Ok(json(StatusCode::OK, out, accepted.encoding(encoding)))
+    }
+
+    async fn live_object(&self, asked: &ResourceRequest, served: &ResourceInfo) -> Result<LiveObject, Status> {
         let name = asked.name.clone().unwrap_or_default();
         let absent = || Status::not_found(&asked.group_resource(), &name);
         if let Some(about) = self.named_after(asked).await {
@@ -95,18 +107,18 @@ impl Service {
                 Owner::Away { cluster, reason, .. } => {
                     Err(Status::unavailable(format!("cluster {cluster} is away: {reason}"), 5))
                 }
-                Owner::Held { cluster, key } => self.live_of(asked, &cluster, &key, encoding).await,
+                Owner::Held { cluster, key } => self.live_of(asked, cluster, &key).await,
             };
         }
         let narrowed = Narrowed { labels: LabelSelector::everything(), name: Some(name.clone()), namespace: None };
         let said = self.ask(asked, &narrowed).await?;
         let all = merged(said.parts, self.settings().stamp, said.several, |_, _| None);
         match all.into_iter().find(|object| narrowed.selects(object)) {
-            Some(LiveObject { mut value, .. }) => {
+            Some(mut object) => {
                 // Items of typed lists name no kind.
-                value["kind"] = (*served.kind).into();
-                value["apiVersion"] = asked.gvr.api_version().into();
-                Ok(json(StatusCode::OK, line(&value), encoding))
+                object.value["kind"] = (*served.kind).into();
+                object.value["apiVersion"] = asked.gvr.api_version().into();
+                Ok(object)
             }
             None if said.missing.is_empty() => Err(absent()),
             None => Err(nothing_said(asked, &said.missing)),
@@ -117,13 +129,12 @@ impl Service {
     async fn live_of(
         &self,
         asked: &ResourceRequest,
-        cluster: &ClusterName,
+        cluster: ClusterName,
         key: &ObjectKey,
-        encoding: Encoding,
-    ) -> Result<Response<Body>, Status> {
+    ) -> Result<LiveObject, Status> {
         let name = asked.name.as_deref().unwrap_or_default();
         let gone = || Status::unavailable(format!("cluster {cluster} left the fleet"), 1);
-        let member = self.front.fleet.member(cluster).ok_or_else(gone)?;
+        let member = self.front.fleet.member(&cluster).ok_or_else(gone)?;
         let path = path_of(asked, key);
         let answer = timeout_at(Instant::now() + LIVE_WAIT, fetch(&member, &path, "application/json"));
         let late =
@@ -134,8 +145,8 @@ impl Service {
         }
         let value = serde_json::from_slice::<serde_json::Value>(&bytes).ok().filter(|_| code.is_success());
         let mut value = value.ok_or_else(|| Status::unavailable(format!("cluster {cluster} answered {code}"), 1))?;
-        show(&mut value, name, cluster, self.settings().stamp);
-        Ok(json(StatusCode::OK, line(&value), encoding))
+        show(&mut value, name, &cluster, self.settings().stamp);
+        Ok(LiveObject { served: ObjectKey::new(&asked.namespace, name), cluster, value })
     }
 
     /// Asks every member that serves the kind, side by side.
@@ -245,15 +256,6 @@ fn lists(served: &ResourceInfo) -> bool {
     served.has_verb("list")
 }
 
-/// The members' own Tables have columns that the host does not know, so that only plain objects are merged.
-fn plain(headers: &HeaderMap, encoding: Encoding) -> Result<Encoding, Status> {
-    let syntax = refusal_syntax(accept(headers));
-    let syntax = syntax.ok_or_else(|| {
-        Status::not_acceptable("only the following media types are accepted: application/json, application/yaml")
-    })?;
-    Ok(Encoding { syntax, ..encoding })
-}
-
 /// The 503 of a question that no member answered.
 fn nothing_said(asked: &ResourceRequest, missing: &BTreeMap<ClusterName, Sight>) -> Status {
     let reasons = missing.iter().map(|(cluster, sight)| match sight {
@@ -261,10 +263,4 @@ fn nothing_said(asked: &ResourceRequest, missing: &BTreeMap<ClusterName, Sight>)
     });
     let reasons = reasons.collect::<Vec<_>>().join("; ");
     Status::unavailable(format!("no cluster could be asked for {}: {reasons}", asked.group_resource()), 1)
-}
-
-fn line(value: &serde_json::Value) -> Vec<u8> {
-    let mut json = serde_json::to_vec(value).expect("it was JSON");
-    json.push(b'\n');
-    json
 }

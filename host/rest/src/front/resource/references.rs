@@ -11,6 +11,7 @@ use orrery_sequencer::{Owner, Resource};
 use crate::front::Service;
 use crate::options::ListOptions;
 use crate::request::ResourceRequest;
+use crate::translate::SERVICE_LABEL;
 
 /// A `key=value` term of a selector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,7 +31,6 @@ enum Referent {
 }
 
 const NODE_NAME: &str = "spec.nodeName";
-const SERVICE_NAME: &str = "kubernetes.io/service-name";
 
 // === impl Service ===
 
@@ -42,8 +42,8 @@ impl Service {
         let Owner::Held { cluster, key } = resource.owner_of(&ObjectKey::new(&namespace, &name)) else {
             return options;
         };
-        if term_key == SERVICE_NAME {
-            options.label_selector = renamed(&options.label_selector, SERVICE_NAME, &name, &key.name);
+        if term_key == SERVICE_LABEL {
+            options.label_selector = renamed(&options.label_selector, SERVICE_LABEL, &name, &key.name);
         } else {
             options.field_selector = renamed(&options.field_selector, term_key, &name, &key.name);
             // The kubelet writes a node's name where others write its uid.
@@ -83,7 +83,7 @@ fn reference(asked: &ResourceRequest, options: &ListOptions) -> Option<(&'static
     match (&*asked.gvr.group, &*asked.gvr.resource) {
         ("", "pods") => Some((NODE_NAME, found(fields, NODE_NAME)?.into(), Referent::Node)),
         ("discovery.k8s.io", "endpointslices") => {
-            Some((SERVICE_NAME, found(&options.label_selector, SERVICE_NAME)?.into(), Referent::Service))
+            Some((SERVICE_LABEL, found(&options.label_selector, SERVICE_LABEL)?.into(), Referent::Service))
         }
         ("", "events") => involved(fields, "involvedObject.name", "involvedObject.kind", "involvedObject.namespace"),
         ("events.k8s.io", "events") => involved(fields, "regarding.name", "regarding.kind", "regarding.namespace"),
@@ -160,7 +160,7 @@ mod tests {
                 some("involvedObject.name", "n"),
             ),
             (&events, "fieldSelector=involvedObject.name%3Dn", None),
-            (&slices, "labelSelector=kubernetes.io/service-name%3Dweb", some(SERVICE_NAME, "web")),
+            (&slices, "labelSelector=kubernetes.io/service-name%3Dweb", some(SERVICE_LABEL, "web")),
             (&slices, "labelSelector=kubernetes.io/service-name in (web)", None),
         ] {
             assert_eq!(named(gvr, query), expected, "{gvr} {query}");

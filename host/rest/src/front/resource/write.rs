@@ -7,6 +7,7 @@ mod collection;
 mod content;
 mod create;
 mod everywhere;
+mod mentions;
 mod owners;
 mod place;
 mod review;
@@ -29,10 +30,9 @@ use orrery_sequencer::{Owner, Resource};
 use tokio::time::timeout;
 
 use super::get::path_of;
-use super::{accept, accepted, not_acceptable};
+use super::{accept, accepted, not_acceptable, refuse_list};
 use crate::body::{Body, Encoding};
 use crate::front::Service;
-use crate::negotiate::Form;
 use crate::read::Rendering;
 use crate::request::{RequestInfo, ResourceRequest, Verb};
 use crate::status::Status;
@@ -172,10 +172,8 @@ impl Service {
     ) -> Result<Call<'a>, Status> {
         let (parts, body) = request.into_parts();
         let accepted = accepted(&parts.headers)?;
-        if let Form::PartialList(_) = accepted.form
-            && asked.verb != Verb::DeleteCollection
-        {
-            return Err(not_acceptable("PartialObjectMetadataList", "is not a list"));
+        if asked.verb != Verb::DeleteCollection {
+            refuse_list(accepted.form)?;
         }
         let rendering = self.rendering(accepted.form, info, asked).await?;
         let content = Content::of(asked, parts.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()));
@@ -208,6 +206,7 @@ impl Service {
         let member = self.reachable(call, &target.cluster)?;
         let (facts, patch) = (call.facts(), call.patch());
         let owners = self.owners(call, &target.cluster, &facts, patch.as_ref()).await?;
+        let renamed = self.renamed(call, &target.cluster).await;
         let (cluster, made) = match &target.role {
             Role::Other { first, made, .. } if target.key.name.is_empty() => (first, made.as_str()),
             Role::Other { first, .. } => (first, &*target.key.name),
@@ -225,6 +224,7 @@ impl Service {
             own: self.hidden(call, &member, target).await?,
             service: call.selects().then_some(call.extent()),
             owners: &owners,
+            renamed: &renamed,
         };
         let path = call.path(&target.key);
         if let Some(patch) = patch {

@@ -135,6 +135,7 @@ impl Service {
             own: Own::default(),
             service: None,
             owners: &[],
+            renamed: &[],
         };
         let outgoing = call.inward(&border, part.path(call, true))?;
         let sent = self.send(call, &member, outgoing).await?;

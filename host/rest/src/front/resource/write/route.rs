@@ -7,7 +7,7 @@ use orrery_sequencer::{Owner as Holder, Resource};
 use super::Call;
 use crate::front::Service;
 use crate::status::Status;
-use crate::translate::Facts;
+use crate::translate::{Facts, Mention};
 
 /// The label of a Namespace that says where all that is made in it goes. It is a real one.
 const PIN_KEY: &str = "placement.orrery.dev/cluster";
@@ -80,39 +80,17 @@ impl Service {
                 return Some(cluster);
             }
         }
-        let (gvr, namespace, name) = self.referent(call, facts)?;
-        let resource = self.front.sequencer.resource(&gvr).await.ok()?;
-        let namespace = if resource.reader().shape().namespaced { namespace } else { String::new() };
-        match resource.owner_of(&ObjectKey::new(&namespace, &name)) {
-            Holder::Held { cluster, .. } | Holder::Away { cluster, .. } if resource.naming() != Naming::Same => {
-                Some(cluster)
+        let mentioned = call.mentions().into_iter().map(|(_, mention)| mention);
+        for referent in own_referent(call, facts).into_iter().chain(mentioned) {
+            let Some((resource, served)) = self.mentioned(call, &referent).await else { continue };
+            match resource.owner_of(&served) {
+                Holder::Held { cluster, .. } | Holder::Away { cluster, .. } if resource.naming() != Naming::Same => {
+                    return Some(cluster);
+                }
+                _ => {}
             }
-            _ => None,
         }
-    }
-
-    /// What a binding, an event or an endpoint is about: resource, namespace and name.
-    fn referent(&self, call: &Call<'_>, facts: &Facts) -> Option<(Gvr, String, String)> {
-        let here = call.asked.namespace.clone();
-        let service = |name: String| Some((Gvr::new("", "v1", "services"), here.clone(), name));
-        let involved = |field: &str| {
-            let value = call.document()?.value()?;
-            let text = |name: &str| value[field][name].as_str().unwrap_or_default().to_owned();
-            let [api_version, kind, namespace, name] = ["apiVersion", "kind", "namespace", "name"].map(text);
-            let gvr = self.resource_named(if api_version.is_empty() { "v1" } else { &api_version }, &kind)?;
-            Some((gvr, namespace, name))
-        };
-        match (&*call.asked.gvr.group, &*call.asked.gvr.resource) {
-            ("", "bindings") => Some((Gvr::new("", "v1", "pods"), here, facts.name.clone())),
-            ("", "endpoints") => service(facts.name.clone()),
-            ("discovery.k8s.io", "endpointslices") => {
-                let label = facts.labels.iter().find(|(key, _)| key == "kubernetes.io/service-name")?;
-                service(label.1.clone())
-            }
-            ("", "events") => involved("involvedObject"),
-            ("events.k8s.io", "events") => involved("regarding"),
-            _ => None,
-        }
+        None
     }
 
     /// Why an object of this kind cannot be made in a member at all.
@@ -143,6 +121,15 @@ impl Call<'_> {
     fn selected_cluster(&self) -> Option<String> {
         let value = self.document().filter(|_| self.selects())?.value()?;
         value["spec"]["selector"][CLUSTER_KEY].as_str().map(str::to_owned)
+    }
+}
+
+/// What a binding or the endpoints of a Service are about by their own name.
+fn own_referent(call: &Call<'_>, facts: &Facts) -> Option<Mention> {
+    match (&*call.asked.gvr.group, &*call.asked.gvr.resource) {
+        ("", "bindings") => Some(Mention::pod(facts.name.clone())),
+        ("", "endpoints") => Some(Mention::service(facts.name.clone())),
+        _ => None,
     }
 }
 
