@@ -22,10 +22,12 @@ use crate::bindings::orrery::plugin::placement_types::{Candidate, Current, Reque
 use crate::bindings::orrery::plugin::types::{Call, Failure};
 use crate::data::{Node, read};
 use crate::fields::{Fields, Problems};
+use crate::library::budget;
 use crate::parser::each_child;
 use crate::policy::{Named, Policy, Stage};
 use crate::render;
 use crate::scope::{Batch, Scope};
+use crate::source::Source;
 use crate::stages::{Placement, Settings, failure, selector_batch};
 
 /// Parts of one expression that are shown.
@@ -125,7 +127,7 @@ fn described(name: &str, policy: &Policy, scope: &Scope) -> Value {
 fn expression(named: &Named, scope: &Scope) -> Value {
     let mut parts = Vec::new();
     add_parts(&named.parsed.expression, named, scope, &mut parts);
-    let mut shown = given(&named.parsed.expression, scope);
+    let mut shown = given(&named.parsed.expression, &named.parsed.source, scope);
     shown.insert("name".to_owned(), named.name.clone().into());
     shown.insert("place".to_owned(), named.place.clone().into());
     shown.insert("parts".to_owned(), parts.into());
@@ -144,7 +146,7 @@ fn add_parts(expression: &IdedExpr, named: &Named, scope: &Scope, parts: &mut Ve
         // What macros are made of stands where they do, and is not written by itself.
         if !text.is_empty() && !is_namespace && child.id != named.parsed.expression.id {
             let place = named.parsed.source.problem(child.id, String::new());
-            let mut part = given(child, scope);
+            let mut part = given(child, &named.parsed.source, scope);
             part.insert("text".to_owned(), text.into());
             part.insert("line".to_owned(), place.line.into());
             part.insert("column".to_owned(), place.column.into());
@@ -154,17 +156,16 @@ fn add_parts(expression: &IdedExpr, named: &Named, scope: &Scope, parts: &mut Ve
     };
     match &expression.expr {
         Expr::Comprehension(comprehension) => {
-            let is_bound = matches!(&comprehension.iter_range.expr, Expr::List(list) if list.elements.is_empty());
-            add(if is_bound { &comprehension.accu_init } else { &comprehension.iter_range });
+            add(if budget::is_bind(comprehension) { &comprehension.accu_init } else { budget::range(comprehension) });
         }
         expr => each_child(expr, add),
     }
 }
 
-fn given(expression: &IdedExpr, scope: &Scope) -> Map<String, Value> {
+fn given(expression: &IdedExpr, source: &Source, scope: &Scope) -> Map<String, Value> {
     let (field, text) = match scope.value(expression) {
         Ok(value) => ("value", render::short(value.as_ref() as &dyn Val)),
-        Err(error) => ("error", render::error(&error)),
+        Err(error) => ("error", budget::spent(&error, source).unwrap_or_else(|| render::error(&error))),
     };
     Map::from_iter([(field.to_owned(), text.into())])
 }

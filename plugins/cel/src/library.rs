@@ -3,6 +3,7 @@
 #![allow(clippy::needless_pass_by_value)] // the evaluator hands a function its arguments, as a pointer to it is what it takes
 
 mod address;
+pub(crate) mod budget;
 pub(crate) mod conversions;
 mod fleet;
 pub(crate) mod format;
@@ -47,6 +48,7 @@ fn make() -> Result<Env, DeclarationError> {
     let mut add = Add { env, failed: None };
     let parts = [
         address::add,
+        budget::add,
         conversions::add,
         fleet::add,
         format::add,

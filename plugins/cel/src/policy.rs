@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::fields::{Fields, Problems};
+use crate::library::budget;
 use crate::parser::Parsed;
 use prepared::{cluster_fields, names, prepare};
 use spec::{FAILURE_POLICIES, FIELDS, check_others, named, rules, stage};
@@ -66,6 +67,8 @@ pub(crate) struct Policy {
     pub(crate) failure: FailurePolicy,
     /// Names that any expression uses: what is not used is not bound.
     pub(crate) uses: BTreeSet<String>,
+    /// How many elements one cluster or object may have its comprehensions go over.
+    pub(crate) elements: u64,
     /// Fields of `cluster` that any expression uses; none if one uses it as a whole.
     pub(crate) cluster_fields: Option<BTreeSet<String>>,
 }
@@ -107,6 +110,9 @@ impl Policy {
             expressions,
             failure,
             uses: BTreeSet::new(),
+            elements: budget::elements(
+                fields.get("limits").and_then(|limits| limits.get("fuel")).and_then(Value::as_u64),
+            ),
             cluster_fields: None,
         };
         policy.finish();

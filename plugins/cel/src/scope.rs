@@ -11,6 +11,7 @@ use cel::common::value::{CowVal, StaticVal, Val};
 use cel::{Context, ExecutionError, Value};
 
 use crate::library;
+use crate::library::budget::{self, Budget};
 use crate::parser::each_child;
 use crate::policy::{Named, Policy};
 use crate::render;
@@ -63,9 +64,10 @@ impl Batch {
     pub(crate) fn scope(&self, own: Vec<Binding>) -> Scope {
         let own = own.into_iter().filter(|(name, _)| self.policy.uses.contains(*name));
         let shared = self.shared.iter().map(|(name, value)| (*name, value.clone()));
+        let budget: Binding = (budget::VARIABLE, Box::new(Budget::new(self.policy.elements)));
         let inner = Inner {
             policy: self.policy.clone(),
-            bindings: shared.chain(own).collect(),
+            bindings: shared.chain(own).chain([budget]).collect(),
             located: self.located.clone(),
             values: self.policy.variables.iter().map(|_| OnceLock::new()).collect(),
         };
@@ -124,6 +126,9 @@ impl Scope {
     }
 
     fn explain(&self, named: &Named, error: &ExecutionError) -> String {
+        if let Some(spent) = budget::spent(error, &named.parsed.source) {
+            return spent;
+        }
         let text = render::error(error);
         if self.inner.located.fetch_add(1, Ordering::Relaxed) >= LOCATED {
             return text;
@@ -158,7 +163,7 @@ impl Scope {
 }
 
 /// The first line, or what of it can be shown.
-fn cut(text: &str) -> String {
+pub(crate) fn cut(text: &str) -> String {
     let line = text.lines().next().unwrap_or_default();
     match line.char_indices().nth(80) {
         Some((end, _)) => format!("{}…", &line[..end]),
@@ -176,7 +181,8 @@ impl Variables {
             let value = Value::resolve_val(&variable.parsed.expression, &context).map(CowVal::into_owned);
             // Not as it is: `has(variables.x)` would take a missing key within x for a missing x.
             value.map_err(|error| {
-                ExecutionError::function_error(&format!("variables.{}", variable.name), render::error(&error))
+                let text = budget::spent(&error, &variable.parsed.source).unwrap_or_else(|| render::error(&error));
+                ExecutionError::function_error(&format!("variables.{}", variable.name), text)
             })
         });
         evaluated.as_ref().map(AsRef::as_ref).map_err(Clone::clone)

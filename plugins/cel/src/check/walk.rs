@@ -6,6 +6,7 @@ use cel::common::ast::{CallExpr, ComprehensionExpr, EntryExpr, Expr, IdedExpr, L
 
 use super::types::Type;
 use super::{operators as rules, signatures};
+use crate::library::budget;
 use crate::library::table::NAMESPACES;
 use crate::nearest::nearest;
 use crate::parser::Parsed;
@@ -346,7 +347,8 @@ impl<'a> Walk<'a> {
     }
 
     fn comprehension(&mut self, of: &'a ComprehensionExpr) -> Type {
-        let range = self.expression(&of.iter_range);
+        let written = budget::range(of);
+        let range = self.expression(written);
         let element = match range.not_null() {
             Type::List(element) => (**element).clone(),
             Type::Map(key, _) => (**key).clone(),
@@ -354,7 +356,7 @@ impl<'a> Walk<'a> {
             other if other.is_dyn() => Type::Dyn,
             other => {
                 let message = format!("{other} has no elements to go over; a list or a map has");
-                self.wrong(of.iter_range.id, message)
+                self.wrong(written.id, message)
             }
         };
         let gathered = self.expression(&of.accu_init);

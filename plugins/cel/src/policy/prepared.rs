@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use cel::common::ast::{EntryExpr, Expr, IdedExpr, operators};
 
+use crate::library::budget;
 use crate::library::conversions::{REPLACED, REPLACED_MEMBERS};
 use crate::parser::each_child;
 
@@ -39,7 +40,7 @@ pub(super) fn cluster_fields(expression: &IdedExpr, fields: &mut BTreeSet<String
     all
 }
 
-/// Makes `==` compare what documents hold with what expressions make (see [`crate::data::equal`]): the evaluator itself
+/// Has the elements of comprehensions counted, and makes `==` compare what documents hold with what expressions make (see [`crate::data::equal`]): the evaluator itself
 /// asks the left value alone, which is right only beside a number, a text or the like.
 pub(super) fn prepare(expression: &mut IdedExpr) {
     let is_scalar = |side: &IdedExpr| matches!(side.expr, Expr::Literal(_));
@@ -61,6 +62,9 @@ pub(super) fn prepare(expression: &mut IdedExpr) {
         call.func_name.insert(0, '@');
     }
     each_child_mut(&mut expression.expr, prepare);
+    if let Expr::Comprehension(comprehension) = &mut expression.expr {
+        budget::count(expression.id, comprehension);
+    }
 }
 
 fn each_child_mut(expr: &mut Expr, mut visit: impl FnMut(&mut IdedExpr)) {

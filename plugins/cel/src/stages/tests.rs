@@ -37,6 +37,47 @@ fn a_missing_key_concerns_its_cluster_alone_and_is_named() {
 }
 
 #[test]
+fn what_goes_over_too_many_elements_is_out_alone_and_the_part_is_named() {
+    let ten = "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]";
+    let thousand = format!("{ten}.all(a, {ten}.all(b, {ten}.all(c, true)))");
+    let ask = |expression: &str, fuel: u64| {
+        let clusters = ["east", "west"].map(|name| cluster(name, json!({})));
+        filter(expression).with("limits", json!({"fuel": fuel})).candidates(clusters).filtered()
+    };
+    let only_east = format!("cluster.name == 'west' || {thousand}");
+    let place = only_east.find(&format!("{ten}.all(c")).unwrap() + 1;
+    let spent = |place: usize, part: &str| {
+        format!(
+            "it goes over too many elements for one cluster or object, in {part} at line 1, column {place}; limits.fuel \
+             says how many there may be"
+        )
+    };
+    // 10 + 100 + 1,000 elements, each for 10,000 of fuel.
+    assert_eq!(ask(&only_east, 11_100_000), ["east kept", "west kept"]);
+    let part = format!("{ten}.all(c, true)");
+    assert_eq!(
+        ask(&only_east, 11_090_000),
+        [format!("east PolicyError: cluster east: expression gpu: {}", spent(place, &part)), "west kept".to_owned()]
+    );
+    // Every cluster has the whole of it.
+    assert_eq!(ask(&thousand, 11_100_000), ["east kept", "west kept"]);
+    // In a variable, in a list that is made, and where the other side of an or decides.
+    let variables = json!([{"name": "all", "expression": format!("lists.range(100).map(x, x)")}]);
+    let ask_with = |expression: &str| {
+        let ask = filter(expression).with("limits", json!({"fuel": 500_000})).with("variables", variables.clone());
+        ask.candidates([cluster("east", json!({}))]).filtered()
+    };
+    let in_variable = spent(1, "lists.range(100).map(x, x)");
+    assert_eq!(
+        ask_with("variables.all.size() == 100"),
+        [format!(
+            "east PolicyError: cluster east: expression gpu: variables.all: {in_variable}, in variables.all at line 1, column 1"
+        )]
+    );
+    assert_eq!(ask_with("variables.all.size() == 100 || true"), ["east kept"]);
+}
+
+#[test]
 fn a_cluster_is_told_by_the_message_expression_before_the_message() {
     let rule = |message: &str| {
         Ask::new(json!({"target": {"stage": "filter"}, "expressions": [{
