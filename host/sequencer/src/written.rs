@@ -10,14 +10,14 @@ use std::time::Duration;
 use orrery_api::{ClusterName, Gvr, Naming, ObjectKey, Uid};
 use orrery_markers::{ChangeKind, Log, Marker, MemberObject, MemberVersion, Taken};
 use tokio::sync::mpsc;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::Resource;
 use crate::resource::Shared;
 
 /// How long an answer waits for the stream.
 const STREAM_WAIT: Duration = Duration::from_secs(2);
-/// How long it then waits for what was read to be durable.
+/// How long reading the object may then take, and how long what was read may take to be durable.
 const LOOK_WAIT: Duration = Duration::from_secs(5);
 /// Objects that were read and wait to be sequenced.
 pub(crate) const LOOKS_MAX: usize = 256;
@@ -118,10 +118,10 @@ impl Resource {
             return Some(written);
         }
         self.shared.looks.silent().insert(cluster.clone());
-        let looked = look().await?;
+        let looked = timeout(LOOK_WAIT, look()).await.ok()??;
         let look = Look { cluster: cluster.clone(), looked };
         let deadline = Instant::now() + LOOK_WAIT;
-        tokio::time::timeout_at(deadline, self.shared.looks.sender.send(look)).await.ok()?.ok()?;
+        timeout_at(deadline, self.shared.looks.sender.send(look)).await.ok()?.ok()?;
         self.reached(cluster, key, told, since, deadline).await
     }
 
