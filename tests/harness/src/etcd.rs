@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use crate::pki::Pki;
 use crate::ports::free_port;
 use crate::process::{Process, Program};
-use crate::toolchain::{EtcdPrograms, etcd_programs};
+use crate::toolchain::{etcd, etcdctl};
 use crate::wait::eventually;
 
 /// Longest wait for an etcd to answer.
@@ -31,7 +31,6 @@ pub struct EtcdSpec {
 #[derive(Debug)]
 pub struct Etcd {
     members: Vec<Member>,
-    programs: EtcdPrograms,
     pki: Option<Pki>,
     dir: PathBuf,
     scratch: Option<TempDir>,
@@ -78,7 +77,7 @@ impl EtcdSpec {
 
     /// Builds etcd if need be, starts it and waits until all members serve.
     pub fn start(self) -> Result<Etcd> {
-        let programs = etcd_programs()?;
+        let binary = etcd()?;
         let scratch = tempfile::Builder::new().prefix("orrery-etcd-").tempdir()?;
         let dir = scratch.path().to_owned();
         let pki = self.is_secure.then(|| Pki::create(&dir.join("pki"))).transpose()?;
@@ -90,7 +89,7 @@ impl EtcdSpec {
         for (index, &(port, peer)) in ports.iter().enumerate() {
             let endpoint = format!("{}://127.0.0.1:{port}", if self.is_secure { "https" } else { "http" });
             let name = format!("etcd-{index}");
-            let program = Program::new(&programs.etcd, dir.join(format!("{name}.log"))).args([
+            let program = Program::new(&binary, dir.join(format!("{name}.log"))).args([
                 format!("--name={name}"),
                 format!("--data-dir={}", dir.join(&name).display()),
                 format!("--listen-client-urls={endpoint}"),
@@ -103,7 +102,7 @@ impl EtcdSpec {
             let process = program.args(self.flags_of(pki.as_ref())).start()?;
             members.push(Member { process, endpoint, port });
         }
-        let mut etcd = Etcd { members, programs, pki, dir, scratch: Some(scratch) };
+        let mut etcd = Etcd { members, pki, dir, scratch: Some(scratch) };
         etcd.wait_ready()?;
         Ok(etcd)
     }
@@ -177,7 +176,7 @@ impl Etcd {
 
     /// Runs etcdctl on all its members and gives what it printed.
     pub fn etcdctl(&self, args: &[&str]) -> Result<String> {
-        let mut command = Command::new(&self.programs.etcdctl);
+        let mut command = Command::new(etcdctl()?);
         command.arg(format!("--endpoints={}", self.endpoints().join(",")));
         if let Some(pki) = &self.pki {
             let files = [("cacert", "ca.crt"), ("cert", "admin.crt"), ("key", "admin.key")];

@@ -19,7 +19,9 @@ use anyhow::{Context, Result};
 use crate::commands::say;
 use crate::host::{Profile, binary};
 use crate::places::{cache, cargo_target, repository};
-use crate::toolchain::{GUESTS, Guest, Minor, compare_guest, programs, progress, standard_library, upstream_suite};
+use crate::toolchain::{
+    GUESTS, Guest, Minor, compare_guest, etcdctl, programs, progress, standard_library, upstream_suite,
+};
 
 pub(crate) use counts::Counts;
 
@@ -275,8 +277,8 @@ impl Step {
             }
             Self::Program(name, args) => counted(cargo_test()?.arg(format!("--test={name}")).arg("--").args(*args)),
             Self::Programs => {
-                let built =
-                    programs(Minor::NEWEST).and_then(|_| progress("building the host", || binary(Profile::Dev)));
+                let built = programs(Minor::NEWEST).and_then(|_| etcdctl());
+                let built = built.and_then(|_| progress("building the host", || binary(Profile::Dev)));
                 Ok(built_or_failed(built))
             }
             Self::UpstreamSuite => Ok(built_or_failed(upstream_suite())),

@@ -35,8 +35,6 @@ const KWOK_STAGES: [&str; 3] = ["node/fast", "node/heartbeat-with-lease", "pod/f
 pub struct Programs {
     /// etcd.
     pub etcd: PathBuf,
-    /// etcdctl.
-    pub etcdctl: PathBuf,
     /// kwok: fake nodes with a fake kubelet.
     pub kwok: PathBuf,
     /// kwok's stages, one YAML file.
@@ -74,39 +72,33 @@ enum Makes {
 /// programs: a third of the compiler's time goes into what a debugger reads.
 const COMPILE: [&str; 6] = ["-p", "2", "-trimpath", "-buildvcs=false", "-gcflags", "all=-dwarf=false"];
 
-/// Paths of what an etcd by itself runs.
-#[derive(Clone, Debug)]
-pub(crate) struct EtcdPrograms {
-    pub(crate) etcd: PathBuf,
-    pub(crate) etcdctl: PathBuf,
+/// etcd, built if it is missing.
+pub(crate) fn etcd() -> Result<PathBuf> {
+    of_etcd("go.etcd.io/etcd/server/v3", "etcd")
 }
 
-/// Builds what is missing for an etcd.
-pub(crate) fn etcd_programs() -> Result<EtcdPrograms> {
+/// etcdctl, built if it is missing: tests look into an etcd with it, clusters do not need it.
+pub(crate) fn etcdctl() -> Result<PathBuf> {
+    of_etcd("go.etcd.io/etcd/etcdctl/v3", "etcdctl")
+}
+
+fn of_etcd(package: &str, name: &str) -> Result<PathBuf> {
     check_prerequisites()?;
-    let folder = cache(&format!("bin/etcd-{ETCD}"))?;
-    let plain = |package: &str, name: &str| {
-        let module = &repository().join("tests/clusters/etcd");
-        Build { module, package, ldflags: "-s -w", makes: Makes::Program, output: folder.join(name) }.run()
-    };
-    Ok(EtcdPrograms {
-        etcd: plain("go.etcd.io/etcd/server/v3", "etcd")?,
-        etcdctl: plain("go.etcd.io/etcd/etcdctl/v3", "etcdctl")?,
-    })
+    let module = &repository().join("tests/clusters/etcd");
+    let output = cache(&format!("bin/etcd-{ETCD}"))?.join(name);
+    Build { module, package, ldflags: "-s -w", makes: Makes::Program, output }.run()
 }
 
 /// Builds what is missing for clusters of `minor`, with a line on standard error for each program that takes a while.
 pub fn programs(minor: Minor) -> Result<Programs> {
     check_prerequisites()?;
     let clusters = repository().join("tests/clusters");
-    let EtcdPrograms { etcd, etcdctl } = etcd_programs()?;
     let kwok = cache(&format!("bin/kwok-{KWOK}"))?;
     let plain = |module: &str, package: &str, output: PathBuf| {
         Build { module: &clusters.join(module), package, ldflags: "-s -w", makes: Makes::Program, output }.run()
     };
     Ok(Programs {
-        etcd,
-        etcdctl,
+        etcd: etcd()?,
         apiserver: kubernetes::build(minor, "kube-apiserver")?,
         controller_manager: kubernetes::build(minor, "kube-controller-manager")?,
         scheduler: kubernetes::build(minor, "kube-scheduler")?,
@@ -182,7 +174,10 @@ fn go(module: &Path) -> Result<Command> {
         .env("GOCACHE", cache("go-build")?)
         .env("GOFLAGS", "")
         .env("GOWORK", "off");
-    command.env("GOGC", "400");
+    // The compiler runs once for each of 2,500 packages, mostly for less time than a first collection pays for.
+    command.env("GOGC", "off").env("GOMEMLIMIT", "4GiB");
+    // As upstream builds its own; and no C linker reads 100 MB for each program.
+    command.env("CGO_ENABLED", "0");
     Ok(command)
 }
 

@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::{Cluster, wait_port};
 use crate::places::cache;
 use crate::process::Process;
+use crate::toolchain::etcdctl;
 
 /// A copy of a cluster's etcd, as it was when it was taken. It lies in the cluster's folder and goes with it, unless it
 /// was kept by name.
@@ -35,7 +36,7 @@ impl Cluster {
     /// Runs etcdctl on its etcd and gives what it printed.
     pub fn etcdctl(&self, args: &[&str]) -> Result<String> {
         let endpoint = format!("--endpoints=http://127.0.0.1:{}", self.ports.etcd);
-        let output = Command::new(&self.programs.etcdctl).arg(endpoint).args(args).output()?;
+        let output = Command::new(etcdctl()?).arg(endpoint).args(args).output()?;
         if !output.status.success() {
             bail!("etcdctl {} failed: {}", args.join(" "), String::from_utf8_lossy(&output.stderr));
         }
