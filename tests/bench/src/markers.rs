@@ -10,7 +10,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::Context;
 use orrery_api::{ClusterName, Naming, ObjectKey, Uid};
-use orrery_harness::EtcdSpec;
+use orrery_harness::{EtcdSpec, Profile};
 use orrery_markers::{Change, ChangeKind, Digest, Log, MarkerStore, MemberVersion, Segment, StoredLog, UnixMicros};
 use orrery_stores::{DirLock, EtcdSettings, EtcdStore, MemoryStore, Metrics, RedbStore};
 
@@ -54,7 +54,7 @@ pub(crate) async fn run() -> anyhow::Result<Vec<Figure>> {
 }
 
 async fn sequence_into_etcd(clusters: usize) -> anyhow::Result<Rate> {
-    let etcd = tokio::task::spawn_blocking(|| EtcdSpec::new().durable().start()).await??;
+    let etcd = tokio::task::spawn_blocking(|| EtcdSpec::new().profile(Profile::Release).durable().start()).await??;
     let dir = tempfile::tempdir().context("failed to make a temporary directory")?;
     let lock = Arc::new(DirLock::take(dir.path())?);
     let store = EtcdStore::open(EtcdSettings::new(etcd.endpoints()), lock, Metrics::default()).await?;

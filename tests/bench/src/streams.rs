@@ -63,7 +63,7 @@ pub(crate) async fn run(quick: bool) -> Result<Outcome> {
 }
 
 async fn throughput(scale: &Scale) -> Result<Vec<Figure>> {
-    let cluster = ClusterSpec::full("east").nodes(1).start()?;
+    let cluster = ClusterSpec::full("east").nodes(1).profile(Profile::Release).start()?;
     let host = HostSpec::new().profile(Profile::Release).member(&cluster).start()?;
     cluster.kubectl().ok(&["run", "web", "--image=web"])?;
     cluster.kubectl().ok(&["wait", "--for=condition=Ready", "pod/web", "--timeout=60s"])?;

@@ -52,7 +52,7 @@ pub(crate) async fn run(quick: bool) -> Result<Outcome> {
         Scale { alone: 500, together: 5_000, rounds: 3 }
     };
     say(&format!("writes: load average {}", load_average()));
-    let clusters = start_all(["direct", "east"].map(ClusterSpec::bare))?;
+    let clusters = start_all(["direct", "east"].map(|name| ClusterSpec::bare(name).profile(Profile::Release)))?;
     let host = HostSpec::new().profile(Profile::Release).member(&clusters[1]).start()?;
     let mut direct = Side::connect(&Endpoint::of(&clusters[0].client()?)).await?;
     let mut through = Side::connect(&Endpoint::of(&host.client()?)).await?;

@@ -23,7 +23,7 @@ use crate::kubectl::Kubectl;
 use crate::pki::Pki;
 use crate::ports::free_port;
 use crate::process::{Lifetime, Process};
-use crate::toolchain::{Minor, Programs, programs};
+use crate::toolchain::{Minor, Profile, Programs, programs};
 use crate::wait::eventually;
 
 pub use etcd::EtcdSnapshot;
@@ -46,6 +46,7 @@ enum Shape {
 pub struct ClusterSpec {
     name: String,
     minor: Minor,
+    profile: Profile,
     shape: Shape,
     apiserver_flags: Vec<String>,
     lifetime: Lifetime,
@@ -102,6 +103,12 @@ impl ClusterSpec {
         self
     }
 
+    /// Which build of its programs runs.
+    pub fn profile(mut self, profile: Profile) -> Self {
+        self.profile = profile;
+        self
+    }
+
     /// Adds a flag of kube-apiserver, as `--etcd-compaction-interval=10s`.
     pub fn apiserver_flag(mut self, flag: &str) -> Self {
         self.apiserver_flags.push(flag.to_owned());
@@ -119,6 +126,7 @@ impl ClusterSpec {
         Self {
             name: name.to_owned(),
             minor: Minor::NEWEST,
+            profile: Profile::Dev,
             shape,
             apiserver_flags: Vec::new(),
             lifetime: Lifetime::Tied,
@@ -136,7 +144,7 @@ pub fn start_all<const N: usize>(specs: [ClusterSpec; N]) -> Result<[Cluster; N]
 /// All are waited for before the first failure is given, and then none is left running.
 fn start_each(specs: Vec<ClusterSpec>) -> Result<Vec<Cluster>> {
     for spec in &specs {
-        programs(spec.minor)?;
+        programs(spec.minor, spec.profile)?;
     }
     let started: Vec<Result<Cluster>> = std::thread::scope(|scope| {
         let starting: Vec<_> = specs.into_iter().map(|spec| scope.spawn(|| spec.start())).collect();
@@ -237,7 +245,7 @@ impl Cluster {
     }
 
     fn start(spec: ClusterSpec) -> Result<Self> {
-        let programs = programs(spec.minor)?;
+        let programs = programs(spec.minor, spec.profile)?;
         let (dir, scratch) = place(&spec)?;
         let ports =
             Ports { etcd: free_port()?, etcd_peer: free_port()?, apiserver: free_port()?, kubelet: free_port()? };

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use crate::pki::Pki;
 use crate::ports::free_port;
 use crate::process::{Process, Program};
-use crate::toolchain::{etcd, etcdctl};
+use crate::toolchain::{Profile, etcd, etcdctl};
 use crate::wait::eventually;
 
 /// Longest wait for an etcd to answer.
@@ -22,6 +22,7 @@ const READY_LIMIT: Duration = Duration::from_secs(30);
 #[derive(Clone, Debug)]
 pub struct EtcdSpec {
     members: usize,
+    profile: Profile,
     is_durable: bool,
     is_secure: bool,
     flags: Vec<String>,
@@ -48,12 +49,18 @@ struct Member {
 impl EtcdSpec {
     /// One member that speaks plain HTTP and does not wait for its disk.
     pub fn new() -> Self {
-        Self { members: 1, is_durable: false, is_secure: false, flags: Vec::new() }
+        Self { members: 1, profile: Profile::Dev, is_durable: false, is_secure: false, flags: Vec::new() }
     }
 
     /// Sets the number of members.
     pub fn members(mut self, members: usize) -> Self {
         self.members = members;
+        self
+    }
+
+    /// Which build of etcd runs.
+    pub fn profile(mut self, profile: Profile) -> Self {
+        self.profile = profile;
         self
     }
 
@@ -77,7 +84,7 @@ impl EtcdSpec {
 
     /// Builds etcd if need be, starts it and waits until all members serve.
     pub fn start(self) -> Result<Etcd> {
-        let binary = etcd()?;
+        let binary = etcd(self.profile)?;
         let scratch = tempfile::Builder::new().prefix("orrery-etcd-").tempdir()?;
         let dir = scratch.path().to_owned();
         let pki = self.is_secure.then(|| Pki::create(&dir.join("pki"))).transpose()?;

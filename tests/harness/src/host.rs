@@ -16,20 +16,11 @@ use crate::kubectl::Kubectl;
 use crate::places::{cache, cargo_target, repository};
 use crate::ports::free_port;
 use crate::process::{Lifetime, Process, Program};
-use crate::toolchain::{Minor, programs};
+use crate::toolchain::{Minor, Profile, programs};
 use crate::wait::eventually;
 
 /// Longest wait until a host that was started is ready.
 const READY_LIMIT: Duration = Duration::from_secs(30);
-
-/// With which optimisation the binary is built.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Profile {
-    /// Quick to build; dependencies are optimised.
-    Dev,
-    /// As released; for measurements.
-    Release,
-}
 
 /// How to start a host.
 #[derive(Clone, Debug)]
@@ -135,7 +126,7 @@ impl HostSpec {
         if self.flags.iter().any(|flag| flag.starts_with("--extensions")) {
             share_compiled(&data)?;
         }
-        let kubectl = programs(Minor::NEWEST)?.kubectl;
+        let kubectl = programs(Minor::NEWEST, Profile::Dev)?.kubectl;
         let kubectl = Kubectl::new(&kubectl, &data.join("kubeconfig"), &scratch.path().join("kubectl-cache"));
         let process = program.start()?;
         Ok(Host { process, url: format!("https://{address}"), data, log, kubectl, scratch: Some(scratch) })

@@ -36,11 +36,13 @@ pub use cluster::{Cluster, ClusterSpec, EtcdSnapshot, start_all};
 pub use commands::demo_clusters;
 pub use console::{ConsoleStep, console_steps, shell_commands};
 pub use etcd::{Etcd, EtcdSpec};
-pub use host::{Host, HostSpec, Profile, binary};
+pub use host::{Host, HostSpec, binary};
 pub use kubectl::{Kubectl, Printed};
 pub use places::{cache, repository};
 pub use ports::free_port;
 pub use printed::printed_as_written;
 pub use process::{Lifetime, Process, Program};
-pub use toolchain::{GUESTS, Guest, Minor, Programs, UpstreamSuite, go_program, programs, require, upstream_suite};
+pub use toolchain::{
+    GUESTS, Guest, Minor, Profile, Programs, UpstreamSuite, go_program, programs, require, upstream_suite,
+};
 pub use wait::eventually;

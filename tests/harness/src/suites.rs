@@ -17,10 +17,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 
 use crate::commands::say;
-use crate::host::{Profile, binary};
+use crate::host::binary;
 use crate::places::{cache, cargo_target, repository};
 use crate::toolchain::{
-    GUESTS, Guest, Minor, compare_guest, etcdctl, programs, progress, standard_library, upstream_suite,
+    GUESTS, Guest, Minor, Profile, compare_guest, etcdctl, programs, progress, standard_library, upstream_suite,
 };
 
 pub(crate) use counts::Counts;
@@ -277,7 +277,7 @@ impl Step {
             }
             Self::Program(name, args) => counted(cargo_test()?.arg(format!("--test={name}")).arg("--").args(*args)),
             Self::Programs => {
-                let built = programs(Minor::NEWEST).and_then(|_| etcdctl());
+                let built = programs(Minor::NEWEST, Profile::Dev).and_then(|_| etcdctl());
                 let built = built.and_then(|_| progress("building the host", || binary(Profile::Dev)));
                 Ok(built_or_failed(built))
             }

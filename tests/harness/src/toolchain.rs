@@ -49,6 +49,15 @@ pub struct Programs {
     pub kubectl: PathBuf,
 }
 
+/// With which optimisation programs are built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Profile {
+    /// Quick to build, for tests: Go programs without inlining, of the host only some dependencies optimised.
+    Dev,
+    /// As released; for measurements.
+    Release,
+}
+
 /// One `go build`.
 struct Build<'a> {
     /// Folder of the Go module that pins what is built.
@@ -56,6 +65,7 @@ struct Build<'a> {
     package: &'a str,
     ldflags: &'a str,
     makes: Makes,
+    profile: Profile,
     output: PathBuf,
 }
 
@@ -68,44 +78,62 @@ enum Makes {
 }
 
 /// How everything is compiled. One way for all, so that packages which several programs have in one version are compiled
-/// once; for the same reason kwok and the judges are pinned to the libraries of the newest Kubernetes. Nobody debugs these
-/// programs: a third of the compiler's time goes into what a debugger reads.
-const COMPILE: [&str; 6] = ["-p", "2", "-trimpath", "-buildvcs=false", "-gcflags", "all=-dwarf=false"];
+/// once; for the same reason kwok and the judges are pinned to the libraries of the newest Kubernetes.
+const COMPILE: [&str; 4] = ["-p", "2", "-trimpath", "-buildvcs=false"];
 
 /// etcd, built if it is missing.
-pub(crate) fn etcd() -> Result<PathBuf> {
-    of_etcd("go.etcd.io/etcd/server/v3", "etcd")
+pub(crate) fn etcd(profile: Profile) -> Result<PathBuf> {
+    of_etcd("go.etcd.io/etcd/server/v3", "etcd", profile)
 }
 
 /// etcdctl, built if it is missing: tests look into an etcd with it, clusters do not need it.
 pub(crate) fn etcdctl() -> Result<PathBuf> {
-    of_etcd("go.etcd.io/etcd/etcdctl/v3", "etcdctl")
+    of_etcd("go.etcd.io/etcd/etcdctl/v3", "etcdctl", Profile::Dev)
 }
 
-fn of_etcd(package: &str, name: &str) -> Result<PathBuf> {
+fn of_etcd(package: &str, name: &str, profile: Profile) -> Result<PathBuf> {
     check_prerequisites()?;
     let module = &repository().join("tests/clusters/etcd");
-    let output = cache(&format!("bin/etcd-{ETCD}"))?.join(name);
-    Build { module, package, ldflags: "-s -w", makes: Makes::Program, output }.run()
+    let output = profile.folder(&format!("etcd-{ETCD}"))?.join(name);
+    Build { module, package, ldflags: "-s -w", makes: Makes::Program, profile, output }.run()
 }
 
 /// Builds what is missing for clusters of `minor`, with a line on standard error for each program that takes a while.
-pub fn programs(minor: Minor) -> Result<Programs> {
+pub fn programs(minor: Minor, profile: Profile) -> Result<Programs> {
     check_prerequisites()?;
-    let clusters = repository().join("tests/clusters");
-    let kwok = cache(&format!("bin/kwok-{KWOK}"))?;
-    let plain = |module: &str, package: &str, output: PathBuf| {
-        Build { module: &clusters.join(module), package, ldflags: "-s -w", makes: Makes::Program, output }.run()
-    };
+    let module = &repository().join("tests/clusters/kwok");
+    let (package, ldflags, makes) = ("sigs.k8s.io/kwok/cmd/kwok", "-s -w", Makes::Program);
+    let kwok = profile.folder(&format!("kwok-{KWOK}"))?;
     Ok(Programs {
-        etcd: etcd()?,
-        apiserver: kubernetes::build(minor, "kube-apiserver")?,
-        controller_manager: kubernetes::build(minor, "kube-controller-manager")?,
-        scheduler: kubernetes::build(minor, "kube-scheduler")?,
-        kubectl: kubernetes::build(Minor::NEWEST, "kubectl")?,
-        kwok_stages: kwok_stages(&clusters.join("kwok"), kwok.join("stages.yaml"))?,
-        kwok: plain("kwok", "sigs.k8s.io/kwok/cmd/kwok", kwok.join("kwok"))?,
+        etcd: etcd(profile)?,
+        apiserver: kubernetes::build(minor, profile, "kube-apiserver")?,
+        controller_manager: kubernetes::build(minor, profile, "kube-controller-manager")?,
+        scheduler: kubernetes::build(minor, profile, "kube-scheduler")?,
+        kubectl: kubernetes::build(Minor::NEWEST, profile, "kubectl")?,
+        kwok_stages: kwok_stages(module, kwok.join("stages.yaml"))?,
+        kwok: Build { module, package, ldflags, makes, profile, output: kwok.join("kwok") }.run()?,
     })
+}
+
+// === impl Profile ===
+
+impl Profile {
+    /// The folder of a version's programs.
+    fn folder(self, version: &str) -> Result<PathBuf> {
+        cache(&match self {
+            Self::Dev => format!("bin/{version}"),
+            Self::Release => format!("bin/{version}-release"),
+        })
+    }
+
+    /// Flags of the Go compiler. Nobody debugs these programs: a third of its time goes into what a debugger reads, and of
+    /// the rest a fifth into inlining.
+    fn gcflags(self) -> &'static str {
+        match self {
+            Self::Dev => "all=-dwarf=false -l",
+            Self::Release => "all=-dwarf=false",
+        }
+    }
 }
 
 // === impl Build ===
@@ -114,7 +142,8 @@ impl Build<'_> {
     fn run(&self) -> Result<PathBuf> {
         let name = self.output.file_name().expect("outputs are named files").to_string_lossy();
         let stamp_file = self.output.with_file_name(format!("{name}.stamp"));
-        let stamp = format!("{}\n{}\n{}", self.package, self.ldflags, self.sources()?);
+        let gcflags = self.profile.gcflags();
+        let stamp = format!("{}\n{}\n{gcflags}\n{}", self.package, self.ldflags, self.sources()?);
         let is_built = || self.output.exists() && fs::read_to_string(&stamp_file).is_ok_and(|found| found == stamp);
         if is_built() {
             return Ok(self.output.clone());
@@ -131,7 +160,7 @@ impl Build<'_> {
                 Makes::Program => ["build"].as_slice(),
                 Makes::Tests => &["test", "-c"],
             });
-            go.args(COMPILE).args(["-ldflags", self.ldflags]);
+            go.args(COMPILE).args(["-gcflags", gcflags, "-ldflags", self.ldflags]);
             run(go.arg("-o").arg(&self.output).arg(self.package))
         })?;
         fs::write(&stamp_file, stamp)?;
@@ -158,7 +187,7 @@ pub fn go_program(module: &str, package: &str, name: &str) -> Result<PathBuf> {
     lock.lock().with_context(|| format!("failed to wait for another build of {name}"))?;
     let output = folder.join(name);
     let mut go = go(&repository().join(module))?;
-    go.arg("build").args(COMPILE).arg("-o").arg(&output).arg(package);
+    go.arg("build").args(COMPILE).args(["-gcflags", Profile::Dev.gcflags(), "-o"]).arg(&output).arg(package);
     let said = if output.exists() { run(&mut go) } else { progress(&format!("building {name}"), || run(&mut go)) };
     said?;
     Ok(output)

@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use bytes::Bytes;
 use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use http::Method;
-use orrery_harness::{Cluster, ClusterSpec, EtcdSnapshot, start_all};
+use orrery_harness::{Cluster, ClusterSpec, EtcdSnapshot, Profile, start_all};
 use serde_json::json;
 
 use super::pod::{self, Pod};
@@ -27,8 +27,8 @@ const PARALLEL: usize = 24;
 impl Clusters {
     /// Starts them with pods number 0 up to `pods`. What is made once is kept for later runs.
     pub(crate) async fn start(pods: usize) -> Result<Self> {
-        let [mut direct, mut east, mut west] =
-            start_all([ClusterSpec::bare("direct"), ClusterSpec::bare("east"), ClusterSpec::bare("west")])?;
+        let specs = ["direct", "east", "west"].map(|name| ClusterSpec::bare(name).profile(Profile::Release));
+        let [mut direct, mut east, mut west] = start_all(specs)?;
         fill(&mut direct, pods, |_| true).await?;
         fill(&mut east, pods, |pod| pod.0 % 2 == 0).await?;
         fill(&mut west, pods, |pod| pod.0 % 2 == 1).await?;

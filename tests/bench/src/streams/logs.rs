@@ -39,7 +39,7 @@ struct Seen {
 
 /// Measures both sides in turn.
 pub(super) async fn run(scale: &Scale) -> Result<Vec<Figure>> {
-    let cluster = ClusterSpec::bare("logs").start()?;
+    let cluster = ClusterSpec::bare("logs").profile(Profile::Release).start()?;
     let kubelet = Kubelet::start(&cluster.dir().join("pki")).await?;
     create_pod(&cluster, kubelet.port).await?;
     let host = HostSpec::new().profile(Profile::Release).member(&cluster).start()?;

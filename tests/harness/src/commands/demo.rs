@@ -14,11 +14,11 @@ use tempfile::TempDir;
 use super::say;
 use crate::cluster::{Cluster, ClusterSpec, start_all};
 use crate::console::{ConsoleStep, console_steps};
-use crate::host::{Host, HostSpec, Profile, binary};
+use crate::host::{Host, HostSpec, binary};
 use crate::places::repository;
 use crate::printed::printed_as_written;
 use crate::process::Program;
-use crate::toolchain::progress;
+use crate::toolchain::{Profile, progress};
 use crate::wait::eventually;
 
 /// The commands to try, with what they print.

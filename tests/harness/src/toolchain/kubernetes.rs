@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
-use super::{Build, Makes, go, progress, run};
+use super::{Build, Makes, Profile, go, progress, run};
 use crate::places::{cache, repository};
 
 /// A minor version of Kubernetes that clusters can run.
@@ -43,15 +43,15 @@ impl Minor {
 }
 
 /// Builds one program of Kubernetes.
-pub(super) fn build(minor: Minor, program: &str) -> Result<PathBuf> {
+pub(super) fn build(minor: Minor, profile: Profile, program: &str) -> Result<PathBuf> {
     let module = match minor {
         Minor::NEWEST => repository().join("tests/clusters/kubernetes"),
         older => derived_module(older)?,
     };
     let ldflags = release_flags(minor)?;
-    let output = cache(&format!("bin/kubernetes-{}", minor.version()))?.join(program);
+    let output = profile.folder(&format!("kubernetes-{}", minor.version()))?.join(program);
     let package = format!("k8s.io/kubernetes/cmd/{program}");
-    Build { module: &module, package: &package, ldflags: &ldflags, makes: Makes::Program, output }.run()
+    Build { module: &module, package: &package, ldflags: &ldflags, makes: Makes::Program, profile, output }.run()
 }
 
 /// Linker flags that stamp a program with its version as a release is: a server that calls itself v0.0.0 is refused

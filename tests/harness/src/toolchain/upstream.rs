@@ -3,8 +3,8 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use super::kubernetes::release_flags;
-use super::{Build, Makes, Minor, check_prerequisites};
-use crate::places::{cache, repository};
+use super::{Build, Makes, Minor, Profile, check_prerequisites};
+use crate::places::repository;
 
 /// The e2e suite of upstream, of the newest minor, as a program, and what runs it.
 #[derive(Clone, Debug)]
@@ -19,12 +19,13 @@ pub struct UpstreamSuite {
 pub fn upstream_suite() -> Result<UpstreamSuite> {
     check_prerequisites()?;
     let module = &repository().join("tests/compat/conformance");
-    let folder = cache(&format!("bin/e2e-{}", Minor::NEWEST.version()))?;
+    let folder = Profile::Dev.folder(&format!("e2e-{}", Minor::NEWEST.version()))?;
     let suite = Build {
         module,
         package: ".",
         ldflags: &release_flags(Minor::NEWEST)?,
         makes: Makes::Tests,
+        profile: Profile::Dev,
         output: folder.join("e2e.test"),
     };
     let ginkgo = Build {
@@ -32,6 +33,7 @@ pub fn upstream_suite() -> Result<UpstreamSuite> {
         package: "github.com/onsi/ginkgo/v2/ginkgo",
         ldflags: "-s -w",
         makes: Makes::Program,
+        profile: Profile::Dev,
         output: folder.join("ginkgo"),
     };
     Ok(UpstreamSuite { suite: suite.run()?, ginkgo: ginkgo.run()? })
