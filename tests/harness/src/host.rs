@@ -126,7 +126,7 @@ impl HostSpec {
         if self.flags.iter().any(|flag| flag.starts_with("--extensions")) {
             share_compiled(&data)?;
         }
-        let kubectl = programs(Minor::NEWEST, Profile::Dev)?.kubectl;
+        let kubectl = programs(Minor::NEWEST, self.profile)?.kubectl;
         let kubectl = Kubectl::new(&kubectl, &data.join("kubeconfig"), &scratch.path().join("kubectl-cache"));
         let process = program.start()?;
         Ok(Host { process, url: format!("https://{address}"), data, log, kubectl, scratch: Some(scratch) })
