@@ -8,7 +8,7 @@ mod start;
 
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use orrery_harness::{Host, HostSpec, Profile};
 
 use crate::client::Endpoint;
@@ -71,10 +71,14 @@ impl Scale {
     }
 }
 
-/// Measures both fleets, or a small one. Without `soak` the ten minutes in which memory must not grow are left out.
-pub(crate) async fn run(quick: bool, soak: bool) -> Result<Outcome> {
+/// Measures both fleets, the one of so many `members`, or a small one. Without `soak` the ten minutes in which memory must
+/// not grow are left out.
+pub(crate) async fn run(quick: bool, soak: bool, members: Option<usize>) -> Result<Outcome> {
     let mut outcome = Outcome::default();
-    for scale in if quick { vec![QUICK] } else { Vec::from(FLEETS) } {
+    let mut scales = if quick { vec![QUICK] } else { Vec::from(FLEETS) };
+    scales.retain(|scale| members.is_none_or(|members| scale.members == members));
+    ensure!(!scales.is_empty(), "no fleet has {} members; 100 and 1000 are measured", members.unwrap_or_default());
+    for scale in scales {
         say(&format!("{}: load average {}", scale.name, crate::reads::load_average()));
         let name = scale.name;
         outcome.add(name, measure(scale, quick || soak).await);

@@ -32,6 +32,9 @@ struct Arguments {
     /// With `fleet`: see too that memory does not grow over ten minutes, after six that fill the ring; for each fleet
     #[arg(long)]
     soak: bool,
+    /// With `fleet`: only the one of so many members, 100 or 1000
+    #[arg(long, value_name = "N")]
+    members: Option<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -71,7 +74,7 @@ async fn main() -> anyhow::Result<()> {
 async fn run(name: Name, arguments: &Arguments) -> anyhow::Result<Outcome> {
     match name {
         Name::Reads => reads::run(arguments.quick, &arguments.part).await,
-        Name::Fleet => fleet::run(arguments.quick, arguments.soak).await,
+        Name::Fleet => fleet::run(arguments.quick, arguments.soak, arguments.members).await,
         Name::Writes => writes::run(arguments.quick).await,
         Name::Streams => streams::run(arguments.quick).await,
         Name::Plugins => plugins::run(arguments.quick).await,
