@@ -11,7 +11,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use orrery_api::{ClusterName, Gvr, ObjectKey, Uid};
+use orrery_api::{ClusterName, Gvr, Naming, ObjectKey, Uid};
 use orrery_cache::{Apply, Shape};
 use orrery_fleet::{AwayReason, Fleet, ListReason, Observation, ResourceInfo};
 use orrery_markers::{Change, ChangeKind, Effect, Log, Marker, MemberObject, MemberVersion, Presence, Sight};
@@ -323,7 +323,10 @@ impl Task {
             return;
         }
         let has_lost = self.has_lost_while_away(cluster, objects);
-        let (reader, awaited) = (self.view.reader(), self.awaited());
+        // Only what was lost, or a last state of another cluster, is deleted here. Else this would go through all that waits for
+        // each of a thousand clusters as they join.
+        let may_delete = has_lost || self.shared.naming == Naming::Same;
+        let (reader, awaited) = (self.view.reader(), if may_delete { self.awaited() } else { HashMap::new() });
         let is_seen =
             |served: &ObjectKey| awaited.get(served).map_or_else(|| reader.get(served).is_some(), |seen| *seen);
         self.stage(Some(&bodies), |log, effects| {
